@@ -1,0 +1,1 @@
+"""What the analysis knows about the code, keyed by file and byte offset."""

@@ -1,0 +1,1 @@
+"""What is in the checkout: modules, sources, Python ops, bindings."""

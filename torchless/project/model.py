@@ -1,0 +1,117 @@
+"""What a checkout holds, as read from its files. Frozen data; paths are root-relative with forward slashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """An entry of the JIT configuration: sources that become one shared object."""
+
+    name: str
+    sources: tuple[str, ...]
+    include_dirs: tuple[str, ...] = ()
+    enable_ck: bool = True
+    defines: tuple[str, ...] = ()
+    torch_exclude: bool = False
+    missing_sources: tuple[str, ...] = ()
+    has_generator: bool = False  # blob_gen_cmd prints further sources
+
+
+@dataclass(frozen=True, slots=True)
+class OpParam:
+    """A parameter of a Python op: name, annotation text, default text ("" when none)."""
+
+    name: str
+    annotation: str
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class PyOp:
+    """A function under @compile_ops. start/end: byte range of the decorator from @ to its last token.
+
+    ``fc_name`` is the bound name (the function's own name where the decorator gives none). ``module`` is the text of
+    the module name, resolved through a module-level constant where that was possible, else "".
+    """
+
+    path: str
+    function: str
+    module: str
+    fc_name: str
+    start: int
+    end: int
+    line: int
+    develop: bool
+    ffi_type: str
+    params: tuple[OpParam, ...]
+    returns: str
+    has_gen_func: bool = False
+    has_gen_fake: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BindingArg:
+    """A py::arg of a row: name, default text ("" when none), and the byte range of the default's text."""
+
+    name: str
+    default: str
+    default_start: int = -1
+    default_end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRow:
+    """An m.def(...) row. target: the C++ name as spelled after & ("" for a lambda). macro: enclosing #define or ""."""
+
+    path: str
+    start: int
+    end: int
+    name: str
+    target: str
+    args: tuple[BindingArg, ...]
+    macro: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class BindingMacro:
+    """A #define X_PYBIND whose body registers rows. body_start/body_end: byte range of the replacement list."""
+
+    name: str
+    path: str
+    start: int
+    body_start: int
+    body_end: int
+    rows: tuple[BindingRow, ...]
+    has_stream_setter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BindingTu:
+    """A source with PYBIND11_MODULE: the macros it expands, its own rows, and where its body's { stands."""
+
+    path: str
+    macros: tuple[str, ...]
+    rows: tuple[BindingRow, ...]
+    body_start: int
+    has_stream_setter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Everything that was read from a checkout."""
+
+    root: str  # absolute
+    is_aiter: bool
+    modules: tuple[Module, ...] = ()
+    sources: tuple[str, ...] = ()  # every C++ source below the roots asked for
+    headers: tuple[str, ...] = ()
+    ops: tuple[PyOp, ...] = ()
+    binding_macros: tuple[BindingMacro, ...] = ()
+    binding_tus: tuple[BindingTu, ...] = ()
+    include_dirs: tuple[str, ...] = ()  # of every module
+    target_names: frozenset[str] = field(default_factory=frozenset)  # macros and functions the target headers offer
+    target_headers: frozenset[str] = field(default_factory=frozenset)
+    problems: tuple[tuple[str, str], ...] = ()  # (path, one-line message)

@@ -1,0 +1,1 @@
+"""Printers, one per file."""

@@ -1,0 +1,1 @@
+"""What a pattern cannot say: signatures, guards, includes, bindings, Python ops."""

@@ -1,0 +1,1 @@
+"""Bytes: source files, tokens, edits, writing."""

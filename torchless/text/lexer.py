@@ -1,0 +1,200 @@
+r"""A C++ lexer over raw bytes: ranges for edits, whatever the preprocessor makes of the text.
+
+It never fails: a byte that fits nothing becomes a one-byte PUNCT token. Backslash-newline is blank space between tokens
+(a token that is itself split by one is not joined). Every byte of the file lies in exactly one token, blanks and comments
+included, so ``b"".join(data[t.start:t.end] for t in tokens) == data``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """What a token is."""
+
+    BLANK = 0  # blanks, newlines, backslash-newline
+    COMMENT = 1
+    NAME = 2
+    NUMBER = 3
+    STRING = 4  # string literals of every kind, raw ones and prefixes included
+    CHAR = 5
+    PUNCT = 6
+    HEADER = 7  # <...> or "..." after #include
+    DIRECTIVE = 8  # '#' that starts a preprocessor directive
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token: kind, byte range, text. ``directive`` is the keyword of the directive it stands in, else ""."""
+
+    kind: Kind
+    start: int
+    end: int
+    text: bytes
+    directive: str = ""
+
+
+_TOKEN = re.compile(
+    rb"""
+    (?P<blank>(?:[\ \t\f\v\r\n]|\\\r?\n)+)
+  | (?P<line>//(?:[^\n\\]|\\\r?\n|\\)*)
+  | (?P<block>/\*.*?(?:\*/|\Z))
+  | (?P<raw>(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))
+  | (?P<string>(?:u8|[uUL])?"(?:\\\r?\n|\\.|[^"\\\n])*(?:"|(?=\n)|\Z))
+  | (?P<char>(?:u8|[uUL])?'(?:\\\r?\n|\\.|[^'\\\n])*(?:'|(?=\n)|\Z))
+  | (?P<name>[A-Za-z_\x80-\xff$][A-Za-z0-9_\x80-\xff$]*)
+  | (?P<number>\.?[0-9](?:[eEpP][+-]|'[0-9A-Za-z]|[0-9A-Za-z_.])*)
+  | (?P<punct><<<|<<=|<=>|\.\.\.|->\*|::|->|\+\+|--|<<|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#|.)
+    """,
+    re.X | re.S,
+)
+_KINDS = {
+    "blank": Kind.BLANK,
+    "line": Kind.COMMENT,
+    "block": Kind.COMMENT,
+    "raw": Kind.STRING,
+    "string": Kind.STRING,
+    "char": Kind.CHAR,
+    "name": Kind.NAME,
+    "number": Kind.NUMBER,
+    "punct": Kind.PUNCT,
+}
+_HEADER = re.compile(rb"<[^>\n]*>|\"[^\"\n]*\"")
+_INCLUDES = ("include", "include_next", "import")
+_RAW_NEWLINE = re.compile(rb"(?<!\\)\n|(?<!\\)\r\n")
+
+
+def lex(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
+    """Split ``data[start:end]`` into tokens; offsets are into ``data``.
+
+    ``>>`` and ``>>>`` come as single ``>`` tokens so that template arguments close one by one (``<<<`` is one token). A UTF-8 BOM at offset 0 is blank.
+    Inside a directive every token carries the directive's keyword, up to the newline that no backslash precedes.
+    """
+    end = len(data) if end is None else end
+    out: list[Token] = []
+    pos = start
+    line_fresh = True  # only blanks and comments so far on this logical line
+    directive = ""
+    awaiting_keyword = False
+    awaiting_header = False
+    if pos == 0 and data.startswith(b"\xef\xbb\xbf") and end >= 3:
+        out.append(Token(Kind.BLANK, 0, 3, data[:3]))
+        pos = 3
+    match = _TOKEN.match
+    while pos < end:
+        if awaiting_header:
+            header = _HEADER.match(data, pos, end)
+            if header:
+                out.append(Token(Kind.HEADER, pos, header.end(), header.group(), directive))
+                pos = header.end()
+                awaiting_header = False
+                continue
+        m = match(data, pos, end)
+        assert m is not None  # the last alternative takes any byte
+        kind = _KINDS[m.lastgroup if m.lastgroup != "delim" else "raw"]  # type: ignore[index]
+        stop = m.end()
+        text = m.group()
+        if kind is Kind.BLANK:
+            newline = _RAW_NEWLINE.search(text)
+            if newline and (directive or not line_fresh):
+                # the directive ends with this newline: split the blank so that what follows is free of it
+                cut = newline.start() + len(newline.group())
+                out.append(Token(Kind.BLANK, pos, pos + cut, text[:cut], directive))
+                if cut < len(text):
+                    out.append(Token(Kind.BLANK, pos + cut, stop, text[cut:]))
+                directive, awaiting_keyword, awaiting_header, line_fresh = "", False, False, True
+            else:
+                out.append(Token(kind, pos, stop, text, directive))
+            pos = stop
+            continue
+        if kind is Kind.COMMENT:
+            out.append(Token(kind, pos, stop, text, directive))
+            pos = stop
+            continue
+        if awaiting_keyword:
+            awaiting_keyword = False
+            directive = text.decode("latin-1") if kind is Kind.NAME else "#"
+            awaiting_header = directive in _INCLUDES
+        else:
+            awaiting_header = False
+        if kind is Kind.PUNCT and text == b"#" and line_fresh and not directive:
+            directive, awaiting_keyword, line_fresh = "#", True, False
+            out.append(Token(Kind.DIRECTIVE, pos, stop, text, "#"))
+            pos = stop
+            continue
+        line_fresh = False
+        out.append(Token(kind, pos, stop, text, directive))
+        pos = stop
+    return out
+
+
+def code_tokens(tokens: list[Token]) -> list[Token]:
+    """The tokens without blanks and comments."""
+    return [t for t in tokens if t.kind > Kind.COMMENT]
+
+
+OPENERS = {b"(": b")", b"[": b"]", b"{": b"}"}
+CLOSERS = {b")": b"(", b"]": b"[", b"}": b"{"}
+
+
+def match_forward(tokens: list[Token], index: int) -> int:
+    """Index of the bracket that closes the ( [ { at ``index`` in ``tokens`` (blank-free), or -1 when none does."""
+    depth = 0
+    for i in range(index, len(tokens)):
+        text = tokens[i].text
+        if tokens[i].kind is Kind.PUNCT:
+            if text in OPENERS:
+                depth += 1
+            elif text in CLOSERS:
+                depth -= 1
+                if depth == 0:
+                    return i
+                if depth < 0:
+                    return -1
+    return -1
+
+
+def match_backward(tokens: list[Token], index: int) -> int:
+    """Index of the bracket that opens the ) ] } at ``index``, or -1."""
+    depth = 0
+    for i in range(index, -1, -1):
+        text = tokens[i].text
+        if tokens[i].kind is Kind.PUNCT:
+            if text in CLOSERS:
+                depth += 1
+            elif text in OPENERS:
+                depth -= 1
+                if depth == 0:
+                    return i
+                if depth < 0:
+                    return -1
+    return -1
+
+
+def match_angle(tokens: list[Token], index: int) -> int:
+    """Index of the > that closes the < at ``index`` when the two enclose template arguments, or -1.
+
+    Brackets inside are skipped whole; a ; { or } at the top level, or a logical operator, says that it was a less-than.
+    """
+    depth = 0
+    i = index
+    while i < len(tokens):
+        token = tokens[i]
+        if token.kind is Kind.PUNCT:
+            if token.text == b"<":
+                depth += 1
+            elif token.text == b">":
+                depth -= 1
+                if depth == 0:
+                    return i
+            elif token.text in (b"(", b"["):
+                i = match_forward(tokens, i)
+                if i < 0:
+                    return -1
+            elif token.text in (b";", b"{", b"}", b")", b"]", b"&&", b"||"):
+                return -1
+        i += 1
+    return -1
