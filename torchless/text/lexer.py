@@ -1,8 +1,8 @@
 r"""A C++ lexer over raw bytes: ranges for edits, whatever the preprocessor makes of the text.
 
 It never fails: a byte that fits nothing becomes a one-byte PUNCT token. Backslash-newline is blank space between tokens
-(a token that is itself split by one is not joined). Every byte of the file lies in exactly one token, blanks and comments
-included, so ``b"".join(data[t.start:t.end] for t in tokens) == data``.
+(a token that is itself split by one is not joined). Every byte of the file lies in exactly one token, blanks and
+comments included, so ``b"".join(data[t.start:t.end] for t in tokens) == data``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ _RAW_NEWLINE = re.compile(rb"(?<!\\)\n|(?<!\\)\r\n")
 def lex(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
     """Split ``data[start:end]`` into tokens; offsets are into ``data``.
 
-    ``>>`` and ``>>>`` come as single ``>`` tokens so that template arguments close one by one (``<<<`` is one token). A UTF-8 BOM at offset 0 is blank.
+    ``>>`` and ``>>>`` come as single ``>`` tokens so that template arguments close one by one (``<<<`` is one token).
+    A UTF-8 BOM at offset 0 is blank.
     Inside a directive every token carries the directive's keyword, up to the newline that no backslash precedes.
     """
     end = len(data) if end is None else end

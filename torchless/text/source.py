@@ -58,7 +58,7 @@ class SourceFile:
         return self.data[self._line_starts[line - 1] : end]
 
     def eol_at(self, offset: int) -> bytes:
-        r"""The line end to use for a new line inserted near ``offset``: that of the line itself, else of the one before.
+        r"""The line end for a new line near ``offset``: that of the line itself, else of the nearest line before.
 
         A file without any line end gives ``b"\n"``.
         """
