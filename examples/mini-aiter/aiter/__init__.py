@@ -1,0 +1,1 @@
+"""A checkout in aiter's shape, for trying torchless on."""

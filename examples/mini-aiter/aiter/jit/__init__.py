@@ -1,0 +1,1 @@
+"""Building modules at first call."""
