@@ -1,0 +1,99 @@
+"""Torch constructs that no finding accounts for: what stays must be named, never skipped in silence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from torchless.facts.typing import FileView, canonical, object_class, qualified_start
+from torchless.model import Confidence, Finding, Tier
+from torchless.text.lexer import Kind
+
+# Members that a target tensor offers under the same name with the same meaning. Source: the target's header.
+CARRIED_MEMBERS = frozenset({"size", "stride", "numel", "dim", "is_contiguous", "element_size", "data_ptr"})
+_MACRO = re.compile(
+    rb"(?:TORCH_(?!EXTENSION_NAME\b)[A-Z_]+|C10_[A-Z_]+|AT_(?:DISPATCH|ERROR|CHECK|ASSERT|CUDA|PRIVATE)\w*)$"
+)
+
+
+def residual(view: FileView, covered: Iterable[tuple[int, int]]) -> list[Finding]:
+    """A blocking TL010 for every torch construct of the file outside the ``covered`` byte ranges.
+
+    Includes and using-directives are not looked at: they follow from what is left in the file.
+    """
+    spans = sorted(covered)
+    out: list[Finding] = []
+    at = 0
+    tokens = view.tokens
+    for i, token in enumerate(tokens):
+        while at < len(spans) and spans[at][1] <= token.start:
+            at += 1
+        if token.kind is not Kind.NAME or token.directive in ("include", "ifdef", "ifndef", "if", "elif", "undef"):
+            continue
+        if _inside(spans, at, token.start) or token.text in (b"using", b"namespace"):
+            continue
+        what = _construct(view, i)
+        if what and not _in_using(view, i):
+            out.append(
+                Finding(
+                    "TL010",
+                    f"{what} has no counterpart that torchless knows of",
+                    view.source.path,
+                    tokens[qualified_start(view, i)].start,
+                    token.end,
+                    tier=Tier.DISPLAY,
+                    confidence=Confidence.SEMANTIC if token.start in view.facts else Confidence.SYNTACTIC,
+                    blocks=True,
+                    help="rewrite it by hand in terms of the target tensor, or move it to the Python wrapper",
+                )
+            )
+    return out
+
+
+def _inside(spans: list[tuple[int, int]], first: int, offset: int) -> bool:
+    """Whether any span from index ``first`` on covers ``offset``; spans are sorted by start."""
+    for start, end in spans[first:]:
+        if start > offset:
+            return False
+        if offset < end:
+            return True
+    return False
+
+
+def _construct(view: FileView, i: int) -> str:
+    """What torch construct the name token at ``i`` is, in words; "" when it is none."""
+    token = view.tokens[i]
+    before = view.tokens[i - 1].text if i else b""
+    after = view.tokens[i + 1].text if i + 1 < len(view.tokens) else b""
+    if _MACRO.match(token.text) and before not in (b".", b"->", b"::") and not token.text.endswith(b"_rmTorch"):
+        return token.text.decode("latin-1")
+    if before in (b".", b"->"):
+        return _member(view, i, after)
+    if after == b"::":
+        return ""  # a qualifier: the name behind it is looked at
+    name = canonical(view, i)
+    if not name.startswith("at::"):
+        return ""
+    if all(f.kind in ("var", "param", "field", "capture") for f in view.facts.get(token.start, ())):
+        return name if before == b"::" else ("" if token.start in view.facts else name)
+    return name
+
+
+def _member(view: FileView, i: int, after: bytes) -> str:
+    token = view.tokens[i]
+    name = token.text.decode("latin-1")
+    facts = [f for f in view.facts.get(token.start, ()) if f.kind == "member" and f.name.startswith("at::")]
+    if facts:
+        classes = {f.type for f in facts}
+        carried = classes <= {"tensor"} and name in CARRIED_MEMBERS and after != b"<"
+        return "" if carried else facts[0].name
+    answer = object_class(view, i)
+    if answer is None or not answer.only("tensor"):
+        return ""
+    return "" if name in CARRIED_MEMBERS and after != b"<" else f"at::Tensor::{name}"
+
+
+def _in_using(view: FileView, i: int) -> bool:
+    """Whether the name at ``i`` stands in a using-declaration or using-directive."""
+    first = qualified_start(view, i)
+    return first > 0 and view.tokens[first - 1].text in (b"using", b"namespace")
