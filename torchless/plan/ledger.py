@@ -24,7 +24,7 @@ def ledger(
     checks_throw: bool,
     flips_ops: bool,
 ) -> tuple[LedgerEntry, ...]:
-    """What changes for the callers of a unit with these ``findings``, whose code lies in ``ranges`` (path, start, end)."""
+    """What the callers of a unit with these ``findings`` will see; its code lies in ``ranges`` (path, start, end)."""
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         by_code.setdefault(finding.code, []).append(finding)
@@ -57,21 +57,20 @@ def ledger(
     if "TL403" in by_code:
         out.append(LedgerEntry("guard-added", f"{count('TL403')} device guards added", *first("TL403")))
     if "TL401" in by_code:
-        text = "the stream is the one that Python set for the current device, not the current stream of the tensor's device"
+        text = "the stream is the one that Python set for the current device, not that of the tensor's device"
         out.append(LedgerEntry("stream", text, *first("TL401")))
     if "TL207" in by_code:
         out.append(LedgerEntry("default", f"{count('TL207')} default arguments moved or respelled", *first("TL207")))
     if "TL507" in by_code or "TL506" in by_code:
-        code = "TL507" if "TL507" in by_code else "TL506"
-        text = "element types change from c10::Half/BFloat16 to __half/hip_bfloat16: their operators round and convert differently"
-        out.append(LedgerEntry("arithmetic", text, *first(code)))
+        text = "elements are __half/hip_bfloat16 instead of c10 types: operators round and convert differently"
+        out.append(LedgerEntry("arithmetic", text, *first("TL507" if "TL507" in by_code else "TL506")))
     if "TL592" in by_code:
         out.append(LedgerEntry("dtype", "a dispatch accepts fewer dtypes than before", *first("TL592")))
     if flips_ops:
         out.append(
             LedgerEntry(
                 "dtype",
-                "tensors of bool, float64, complex, uint16 and float8_e5m2 are refused, as are tensors of more than 8 dimensions",
+                "tensors of bool, float64, complex, uint16, float8_e5m2 or more than 8 dimensions are refused",
             )
         )
         out.append(LedgerEntry("abi", "the module and module_aiter_core must be built with one pybind11 ABI"))
