@@ -1,0 +1,120 @@
+"""From the paths and modules that a user names to the sources and headers whose units are meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pathspec
+
+from torchless.project.model import Project
+
+SOURCES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".hip"})
+HEADERS = frozenset({".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl"})
+
+
+class SelectionError(Exception):
+    """A path or module that cannot be selected; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Root-relative sources and headers, and module names, whose units are to be migrated.
+
+    ``notes`` are one-line remarks for the user (a registration header selects nothing).
+    """
+
+    sources: frozenset[str]
+    headers: frozenset[str]
+    modules: frozenset[str]
+    notes: tuple[str, ...] = ()
+
+
+def select(
+    project: Project,
+    start: Path,
+    paths: Sequence[str],
+    modules: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    force_exclude: bool = False,
+) -> Selection:
+    """Resolve ``paths`` (relative to ``start``) and ``modules`` against ``project``.
+
+    A source selects the units that it defines, a folder those of its sources, a header those that it declares; a header
+    that only registers bindings selects none. ``exclude`` are gitignore patterns; they hold for files named outright
+    only with ``force_exclude``. Raises SelectionError.
+    """
+    known = {m.name for m in project.modules}
+    for name in modules:
+        if name not in known:
+            near = [k for k in sorted(known) if name in k or k in name][:3]
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise SelectionError(f"no module named {name} in {project.root}{hint}")
+    excluded = pathspec.PathSpec.from_lines("gitwildmatch", exclude)
+    registering = {m.path for m in project.binding_macros}
+    sources: set[str] = set()
+    headers: set[str] = set()
+    notes: list[str] = []
+    for path in paths:
+        relative = _inside(project, start, path)
+        full = Path(project.root, relative)
+        if full.is_dir():
+            prefix = "" if relative == "." else f"{relative}/"
+            sources.update(s for s in project.sources if s.startswith(prefix) and not excluded.match_file(s))
+            continue
+        _must_be_readable_cpp(full, path)
+        if force_exclude and excluded.match_file(relative):
+            continue
+        if full.suffix in SOURCES:
+            sources.add(relative)
+        elif relative in registering:
+            notes.append(f"{path} only registers bindings, so it selects no unit")
+        else:
+            headers.add(relative)
+    return Selection(frozenset(sources), frozenset(headers), frozenset(modules), tuple(notes))
+
+
+def _inside(project: Project, start: Path, path: str) -> str:
+    """The root-relative form of ``path``. Raises SelectionError when it does not exist or lies outside."""
+    full = start / path
+    if not os.path.lexists(full):
+        raise SelectionError(f"{path}: no such file or folder")
+    if not full.exists():
+        raise SelectionError(f"{path}: a link that leads nowhere")
+    root = Path(project.root)
+    for candidate in (Path(os.path.normpath(full.absolute())), full.resolve()):
+        for base in (root, root.resolve()):
+            if candidate.is_relative_to(base):
+                return candidate.relative_to(base).as_posix()
+    raise SelectionError(f"{path}: lies outside of the project {project.root}")
+
+
+def _must_be_readable_cpp(full: Path, shown: str) -> None:
+    if not full.is_file():
+        raise SelectionError(f"{shown}: not a regular file")
+    if full.suffix not in SOURCES | HEADERS:
+        raise SelectionError(f"{shown}: not a C++ source or header ({', '.join(sorted(SOURCES | HEADERS))})")
+    try:
+        with full.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        raise SelectionError(f"{shown}: cannot be read ({error.strerror})") from error
+    if b"\0" in head:
+        raise SelectionError(f"{shown}: not a C++ file (it holds NUL bytes)")
+
+
+def is_header(path: str) -> bool:
+    """Whether ``path`` names a header by its suffix."""
+    return Path(path).suffix in HEADERS
+
+
+def is_cpp(path: str) -> bool:
+    """Whether ``path`` names C++ text by its suffix."""
+    return Path(path).suffix in SOURCES | HEADERS
+
+
+def codes_match(code: str, prefixes: Iterable[str]) -> bool:
+    """Whether ``code`` starts with any of ``prefixes``."""
+    return any(code.startswith(p) for p in prefixes)
