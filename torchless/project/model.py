@@ -17,6 +17,9 @@ class Module:
     torch_exclude: bool = False
     missing_sources: tuple[str, ...] = ()
     has_generator: bool = False  # blob_gen_cmd prints further sources
+    entry_start: int = -1  # byte range of the entry in the configuration, from the key's quote to the value's last byte
+    entry_end: int = -1
+    unread: tuple[str, ...] = ()  # expressions of the entry that were not interpreted, as spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +88,24 @@ class BindingMacro:
     body_start: int
     body_end: int
     rows: tuple[BindingRow, ...]
-    has_stream_setter: bool
+    has_stream_setter: bool  # spelled out in the body itself, not in a macro that it expands
+    expands: tuple[str, ...] = ()  # other binding macros named in the body
 
 
 @dataclass(frozen=True, slots=True)
 class BindingTu:
-    """A source with PYBIND11_MODULE: the macros it expands, its own rows, and where its body's { stands."""
+    """A source with PYBIND11_MODULE: the macros it expands, its own rows, and the range of its body's braces.
+
+    ``variable`` is the name of the module object, nearly always "m".
+    """
 
     path: str
     macros: tuple[str, ...]
     rows: tuple[BindingRow, ...]
     body_start: int
-    has_stream_setter: bool
+    has_stream_setter: bool  # spelled out in the body itself, not in a macro that it expands
+    body_end: int = -1
+    variable: str = "m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +124,7 @@ class Project:
     target_names: frozenset[str] = field(default_factory=frozenset)  # macros and functions the target headers offer
     target_headers: frozenset[str] = field(default_factory=frozenset)
     problems: tuple[tuple[str, str], ...] = ()  # (path, one-line message)
+    config_path: str = ""  # the JIT configuration, "" in a plain folder
+    csrc: str = ""  # the folder that AITER_CSRC_DIR names: "csrc", or "aiter_meta/csrc" in a wheel
+    ck_dir: str = ""  # composable_kernel, when its headers are there
+    op_parameters: frozenset[str] = field(default_factory=frozenset)  # what this checkout's compile_ops accepts
