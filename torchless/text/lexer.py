@@ -1,8 +1,9 @@
 r"""A C++ lexer over raw bytes: ranges for edits, whatever the preprocessor makes of the text.
 
 It never fails: a byte that fits nothing becomes a one-byte PUNCT token. Backslash-newline is blank space between tokens
-(a token that is itself split by one is not joined). Every byte of the file lies in exactly one token, blanks and
-comments included, so ``b"".join(data[t.start:t.end] for t in tokens) == data``.
+(a token that is itself split by one is not joined, comment marks excepted). Digraphs and trigraphs are not known.
+Every byte of the file lies in exactly one token, blanks and comments included, so
+``b"".join(data[t.start:t.end] for t in tokens) == data``.
 """
 
 from __future__ import annotations
@@ -37,18 +38,22 @@ class Token:
     directive: str = ""
 
 
+# What joins two physical lines. Compilers allow blanks after the backslash, and clang takes a lone CR for a newline.
+_SPLICE = rb"(?:\\[ \t\f\v]*(?:\r\n|\n|\r))"
+# No alternative of a repeated group can match where another one does, and the groups that end a literal cannot fail:
+# nothing ever backtracks, so time is linear in the input whatever it is.
 _TOKEN = re.compile(
     rb"""
-    (?P<blank>(?:[\ \t\f\v\r\n]|\\\r?\n)+)
-  | (?P<line>//(?:[^\n\\]|\\\r?\n|\\)*)
-  | (?P<block>/\*.*?(?:\*/|\Z))
-  | (?P<raw>(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))
-  | (?P<string>(?:u8|[uUL])?"(?:\\\r?\n|\\.|[^"\\\n])*(?:"|(?=\n)|\Z))
-  | (?P<char>(?:u8|[uUL])?'(?:\\\r?\n|\\.|[^'\\\n])*(?:'|(?=\n)|\Z))
+    (?P<blank>(?:[\ \t\f\v\r\n]+|SPLICE)+)
+  | (?P<line>/SPLICE*/(?:[^\r\n\\]+|SPLICE|\\)*)
+  | (?P<block>/SPLICE*\*.*?(?:\*SPLICE*/|\Z))
+  | (?P<raw>(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\r\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))
+  | (?P<string>(?:u8|[uUL])?"(?:[^"\\\r\n]+|SPLICE|\\.|\\\Z)*(?:"|(?=[\r\n])|\Z))
+  | (?P<char>(?:u8|[uUL])?'(?:[^'\\\r\n]+|SPLICE|\\.|\\\Z)*(?:'|(?=[\r\n])|\Z))
   | (?P<name>[A-Za-z_\x80-\xff$][A-Za-z0-9_\x80-\xff$]*)
   | (?P<number>\.?[0-9](?:[eEpP][+-]|'[0-9A-Za-z]|[0-9A-Za-z_.])*)
   | (?P<punct><<<|<<=|<=>|\.\.\.|->\*|::|->|\+\+|--|<<|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#|.)
-    """,
+    """.replace(b"SPLICE", _SPLICE),
     re.X | re.S,
 )
 _KINDS = {
@@ -62,9 +67,17 @@ _KINDS = {
     "number": Kind.NUMBER,
     "punct": Kind.PUNCT,
 }
-_HEADER = re.compile(rb"<[^>\n]*>|\"[^\"\n]*\"")
+_HEADER = re.compile(rb"<[^>\r\n]*>|\"[^\"\r\n]*\"")
 _INCLUDES = ("include", "include_next", "import")
-_RAW_NEWLINE = re.compile(rb"(?<!\\)\n|(?<!\\)\r\n")
+_LINE_END = re.compile(_SPLICE + rb"|(?P<newline>\r\n|\n|\r)")
+
+
+def _first_newline(blank: bytes) -> int:
+    """Where the first line of a BLANK token really ends: the offset after its newline, or -1 when all are spliced."""
+    for m in _LINE_END.finditer(blank):
+        if m.lastgroup:
+            return m.end()
+    return -1
 
 
 def lex(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
@@ -99,10 +112,9 @@ def lex(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
         stop = m.end()
         text = m.group()
         if kind is Kind.BLANK:
-            newline = _RAW_NEWLINE.search(text)
-            if newline and (directive or not line_fresh):
+            cut = _first_newline(text) if directive or not line_fresh else -1
+            if cut > 0:
                 # the directive ends with this newline: split the blank so that what follows is free of it
-                cut = newline.start() + len(newline.group())
                 out.append(Token(Kind.BLANK, pos, pos + cut, text[:cut], directive))
                 if cut < len(text):
                     out.append(Token(Kind.BLANK, pos + cut, stop, text[cut:]))
@@ -142,36 +154,37 @@ CLOSERS = {b")": b"(", b"]": b"[", b"}": b"{"}
 
 
 def match_forward(tokens: list[Token], index: int) -> int:
-    """Index of the bracket that closes the ( [ { at ``index`` in ``tokens`` (blank-free), or -1 when none does."""
-    depth = 0
+    """Index of the bracket that closes the ( [ { at ``index`` in ``tokens`` (blank-free).
+
+    -1 when none does, or when brackets of different kinds cross before it.
+    """
+    expected: list[bytes] = []
     for i in range(index, len(tokens)):
         text = tokens[i].text
         if tokens[i].kind is Kind.PUNCT:
             if text in OPENERS:
-                depth += 1
+                expected.append(OPENERS[text])
             elif text in CLOSERS:
-                depth -= 1
-                if depth == 0:
-                    return i
-                if depth < 0:
+                if not expected or expected.pop() != text:
                     return -1
+                if not expected:
+                    return i
     return -1
 
 
 def match_backward(tokens: list[Token], index: int) -> int:
-    """Index of the bracket that opens the ) ] } at ``index``, or -1."""
-    depth = 0
+    """Index of the bracket that opens the ) ] } at ``index``, or -1 as in match_forward."""
+    expected: list[bytes] = []
     for i in range(index, -1, -1):
         text = tokens[i].text
         if tokens[i].kind is Kind.PUNCT:
             if text in CLOSERS:
-                depth += 1
+                expected.append(CLOSERS[text])
             elif text in OPENERS:
-                depth -= 1
-                if depth == 0:
-                    return i
-                if depth < 0:
+                if not expected or expected.pop() != text:
                     return -1
+                if not expected:
+                    return i
     return -1
 
 
