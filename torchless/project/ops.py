@@ -11,6 +11,7 @@ import io
 import re
 import tokenize
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,29 +114,41 @@ def read_ops(root: Path, paths: list[str]) -> tuple[list[PyOp], list[Problem]]:
 
 def ops_of(file: PyFile) -> tuple[list[PyOp], list[str]]:
     """The ops of one file, in file order, and one line for each use of the decorator that cannot be read."""
-    nodes = list(ast.walk(file.tree))
+    statements = list(_statements(file.tree.body))
     names = {DECORATOR}
-    for node in nodes:
+    for node in statements:
         if isinstance(node, ast.ImportFrom):
             names |= {alias.asname for alias in node.names if alias.name == DECORATOR and alias.asname}
     constants = _string_constants(file.tree)
     ops: list[PyOp] = []
     problems: list[str] = []
     decorators: set[ast.AST] = set()
-    calls: list[ast.Call] = []
-    for node in nodes:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Call) and _is_decorator(decorator.func, names):
-                    decorators.add(decorator)
-                    op, wrong = _op(file, node, decorator, _values_at(constants, decorator.lineno))
-                    ops.append(op)
-                    problems += [f"line {op.line}: {op.function}: {message}" for message in wrong]
-        elif isinstance(node, ast.Call) and _is_decorator(node.func, names):
-            calls.append(node)
-    stray = [call.lineno for call in calls if call not in decorators]
-    problems += [f"line {line}: {DECORATOR} is called, but not as a decorator" for line in stray]
+    for node in statements:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call) and _is_decorator(decorator.func, names):
+                decorators.add(decorator)
+                op, wrong = _op(file, node, decorator, _values_at(constants, decorator.lineno))
+                ops.append(op)
+                problems += [f"line {op.line}: {op.function}: {message}" for message in wrong]
+    if len(re.findall(rb"\b(?:%b)\s*\(" % "|".join(names).encode(), file.data)) > len(decorators):
+        for call in ast.walk(file.tree):
+            if isinstance(call, ast.Call) and _is_decorator(call.func, names) and call not in decorators:
+                problems.append(f"line {call.lineno}: {DECORATOR} is called, but not as a decorator")
     return sorted(ops, key=lambda op: op.start), problems
+
+
+def _statements(body: Sequence[ast.stmt], enter_definitions: bool = True) -> Iterator[ast.stmt]:
+    """Every statement in ``body``, nested ones included; expressions, the bulk of a tree, are not visited."""
+    pending: list[ast.AST] = [*reversed(body)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if enter_definitions or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for block in ("cases", "finalbody", "orelse", "handlers", "body"):
+                pending += reversed(getattr(node, block, ()))
 
 
 def decorator_call(file: PyFile, op: PyOp) -> ast.Call:
@@ -172,25 +185,20 @@ def _string_constants(tree: ast.Module) -> list[tuple[int, str, str | None]]:
     The string is None where something else is assigned, or where the assignment depends on a condition.
     """
     found: list[tuple[int, str, str | None]] = []
-
-    def visit(body: list[ast.stmt], certain: bool) -> None:
-        for node in body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    certain = set(tree.body)
+    for node in _statements(tree.body, enter_definitions=False):
+        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) and node in certain else None
+        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.append((node.lineno, node.name, None))
+            continue
+        for expression in ast.iter_child_nodes(node):
+            if isinstance(expression, (ast.stmt, ast.excepthandler, ast.match_case)):
                 continue
-            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
-            is_string = certain and isinstance(value, ast.Constant) and isinstance(value.value, str)
-            expressions = (c for c in ast.iter_child_nodes(node) if not isinstance(c, (ast.stmt, ast.excepthandler)))
-            for inner in (name for expression in expressions for name in ast.walk(expression)):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    text = value.value if is_string and isinstance(value, ast.Constant) else None
-                    found.append((node.lineno, inner.id, text if isinstance(text, str) else None))
-            for block in ("body", "orelse", "finalbody"):
-                visit(getattr(node, block, []), False)
-            for handler in getattr(node, "handlers", []):
-                visit(handler.body, False)
-
-    visit(tree.body, True)
-    return sorted(found, key=lambda entry: entry[0])
+            for name in ast.walk(expression):
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                    found.append((node.lineno, name.id, text))
+    return found
 
 
 def _values_at(constants: list[tuple[int, str, str | None]], line: int) -> dict[str, str]:

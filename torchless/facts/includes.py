@@ -1,0 +1,289 @@
+"""Which files a translation unit reads, from the text of its include directives alone.
+
+Conditions are ignored, so a closure is a superset of what any one pass opens: what is not in it is reached in no pass.
+A header that is not in the checkout stays in the closure as it is spelled (``torch/extension.h``).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchless.facts.model import TuSpec
+from torchless.project.model import Project
+from torchless.project.modules import modules_of, orphans, tu_specs
+
+# Where the headers of PyTorch live; its parts are installed under these names.
+TORCH_PREFIXES = ("torch/", "ATen/", "c10/", "caffe2/", "TH/", "THC/", "THH/")
+
+_GAP = rb"(?:[ \t]|\\\r?\n|/\*[^*]*\*/)*"
+_DIRECTIVE = re.compile(rb"#" + _GAP + rb"(?:include_next|include|import)\b")
+_OPERAND = re.compile(_GAP + rb'(?:<([^>\n]*)>|"([^"\n]*)"|([A-Za-z_]\w*))')
+# What can hide a directive, and directives themselves.
+_TOKEN = re.compile(
+    rb"""
+    (?P<comment>//(?:[^\n\\]|\\\r?\n|\\)*|/\*.*?(?:\*/|\Z))
+  | (?P<raw>\b(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))
+  | "(?:\\.|[^"\\\n])*"?
+  | \b[0-9](?:[eEpP][+-]|'[0-9A-Za-z]|[0-9A-Za-z_.])*
+  | '(?:\\.|[^'\\\n])*'?
+  | (?P<directive>\#"""
+    + _GAP.replace(b" ", rb"\ ")
+    + rb"""(?:include_next|include|import)\b)
+    """,
+    re.X | re.S,
+)
+_BLOCK_COMMENT = re.compile(rb"/\*.*?\*/", re.S)
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """An include directive: offset of its #, the header as spelled, and whether it is in <>.
+
+    ``computed``: the directive names a macro, which ``spelled`` then is.
+    """
+
+    offset: int
+    spelled: str
+    angled: bool
+    computed: bool = False
+
+
+def scan_includes(data: bytes) -> tuple[Include, ...]:
+    """The include directives of ``data``, in order; those inside comments, strings and macro bodies are not meant."""
+    last = -1
+    for candidate in _DIRECTIVE.finditer(data):
+        last = candidate.end()
+    if last < 0:
+        return ()
+    found = []
+    comment_end = 0
+    for token in _TOKEN.finditer(data, 0, last):
+        if token.lastgroup == "comment":
+            comment_end = token.end()
+        elif token.lastgroup == "directive" and _starts_line(data, token.start(), comment_end):
+            operand = _OPERAND.match(data, token.end())
+            if operand is None:
+                continue
+            spelled = next(text for text in operand.groups() if text is not None).decode("utf-8", "surrogateescape")
+            found.append(Include(token.start(), spelled, operand[1] is not None, operand[3] is not None))
+    return tuple(found)
+
+
+def _starts_line(data: bytes, at: int, comment_end: int) -> bool:
+    """Whether only blanks and comments stand before ``at`` on its logical line."""
+    line = data.rfind(b"\n", 0, at) + 1
+    if data[:line].rstrip(b"\r\n").endswith(b"\\") and line > comment_end:
+        return False
+    before = data[max(line, comment_end) : at]
+    if line <= comment_end <= at:  # a comment on this very line: what stands before it counts too
+        before = _BLOCK_COMMENT.sub(b"", data[line:comment_end]) + before
+        if b"*/" in before:  # it began on an earlier line
+            before = before.rpartition(b"*/")[2]
+    return not before.removeprefix(_BOM).strip()
+
+
+class IncludeGraph:
+    """The include directives of a checkout, scanned on demand and remembered.
+
+    ``units`` maps each translation unit to the include folders (root-relative, in order) of every way it is built.
+    ``overlay`` holds the text of files that differ from the disk, by root-relative path.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        units: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
+        overlay: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.root = root
+        self.units = dict(units or {})
+        self.overlay = dict(overlay or {})
+        self._scans: dict[str, tuple[Include, ...]] = {}
+        self._folders: dict[str, tuple[str, frozenset[str]]] = {}
+        self._closures: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
+
+    def with_overlay(self, overlay: Mapping[str, bytes]) -> IncludeGraph:
+        """The same graph over edited text; what was scanned and is not edited is not scanned again."""
+        graph = IncludeGraph(self.root, self.units, {**self.overlay, **overlay})
+        graph._scans = {path: scan for path, scan in self._scans.items() if path not in overlay}
+        if all(self.is_file(path) for path in overlay):
+            graph._folders = dict(self._folders)
+        return graph
+
+    def includes(self, path: str) -> tuple[Include, ...]:
+        """The include directives of the file ``path``; none when it cannot be read."""
+        if path not in self._scans:
+            data = self.overlay.get(path)
+            if data is None:
+                try:
+                    data = (self.root / path).read_bytes()
+                except OSError:
+                    data = b""
+            self._scans[path] = scan_includes(data)
+        return self._scans[path]
+
+    def is_file(self, path: str) -> bool:
+        """Whether ``path``, from a closure, is a file of the checkout rather than a header as spelled."""
+        folder, name = posixpath.split(path)
+        return name in self._folder(folder)[1]
+
+    def resolve(self, includer: str, include: Include, include_dirs: Sequence[str]) -> str:
+        """The file of the checkout that a directive of ``includer`` names, "" when there is none.
+
+        A quoted header is looked for next to the includer first.
+        """
+        if include.computed:
+            return ""
+        own = () if include.angled else (posixpath.dirname(includer),)
+        for folder in (*own, *include_dirs):
+            place, name = posixpath.split(posixpath.join(folder, include.spelled))
+            real, names = self._folder(posixpath.normpath(place) if place else "")
+            if name in names:
+                return posixpath.join(real, name)
+        return ""
+
+    def closure(self, source: str, include_dirs: Sequence[str]) -> Mapping[str, str]:
+        """Every file that ``source`` reaches -> the file that includes it, on a shortest path; ``source`` -> "".
+
+        Headers outside of the checkout are keyed as spelled and not followed.
+        """
+        key = (source, tuple(include_dirs))
+        if key not in self._closures:
+            via = {source: ""}
+            pending = deque([source])
+            while pending:
+                current = pending.popleft()
+                for include in self.includes(current):
+                    found = self.resolve(current, include, include_dirs)
+                    target = found or include.spelled
+                    if target not in via:
+                        via[target] = current
+                        if found:
+                            pending.append(found)
+            self._closures[key] = via
+        return self._closures[key]
+
+    def closure_of(self, source: str) -> Mapping[str, str]:
+        """The closure of ``source`` over every way it is built; a file that is no translation unit is taken bare."""
+        ways = self.units.get(source) or [()]
+        if len(ways) == 1:
+            return self.closure(source, ways[0])
+        merged: dict[str, str] = {}
+        for include_dirs in ways:
+            merged = {**self.closure(source, include_dirs), **merged}
+        return merged
+
+    def users_of(self, header: str) -> list[str]:
+        """The translation units whose closure holds ``header`` (root-relative, or as spelled), sorted.
+
+        A translation unit uses itself.
+        """
+        return sorted(source for source in self.units if header in self.closure_of(source))
+
+    def _folder(self, folder: str) -> tuple[str, frozenset[str]]:
+        """(real root-relative name, file names) of a folder; links are followed so that one file has one name."""
+        known = self._folders.get(folder)
+        if known is None:
+            root = os.path.realpath(self.root)
+            real = os.path.realpath(self.root / folder)
+            inside = real == root or real.startswith(root + os.sep)
+            name = os.path.relpath(real, root).replace(os.sep, "/") if inside else folder
+            try:
+                with os.scandir(real) as entries:
+                    names = {entry.name for entry in entries if entry.is_file()} if inside else set()
+            except OSError:
+                names = set()
+            name = "" if name == "." else name
+            names |= {posixpath.basename(path) for path in self.overlay if posixpath.dirname(path) == name}
+            known = self._folders[folder] = (name, frozenset(names))
+        return known
+
+
+def chain(closure: Mapping[str, str], target: str) -> list[str]:
+    """The files that lead to ``target`` in a closure, the source first; empty when it is not reached."""
+    if target not in closure:
+        return []
+    path = [target]
+    while closure[path[-1]]:
+        path.append(closure[path[-1]])
+    return path[::-1]
+
+
+def torch_headers(closure: Iterable[str]) -> list[str]:
+    """The headers of PyTorch in a closure, sorted. Headers of the checkout never count, whatever their folder."""
+    return sorted(path for path in closure if path.startswith(TORCH_PREFIXES))
+
+
+def graph_of(project: Project) -> IncludeGraph:
+    """The include graph of a project, with every source as a translation unit.
+
+    A source that no module compiles gets the include folders that make its headers found, see ``sibling_dirs``.
+    """
+    graph = IncludeGraph(Path(project.root))
+    for source, owners in modules_of(project).items():
+        graph.units[source] = list(dict.fromkeys(module.include_dirs for module in owners))
+    for source in orphans(project):
+        graph.units[source] = [sibling_dirs(project, graph, source)]
+    return graph
+
+
+def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[str, ...]:
+    """Include folders for a source outside of every module.
+
+    csrc/include and the ``include`` folder beside it, then, for each header still not found, the folder of the project
+    that has it; of several, the one that shares most of the source's path.
+    """
+    own = posixpath.dirname(source)
+    wanted = [posixpath.join(own, "include")]
+    if project.csrc:
+        wanted += [f"{project.csrc}/include", f"{project.csrc}/include/torch"]
+    dirs = [folder for folder in wanted if (graph.root / folder).is_dir()]
+    for _ in range(len(project.headers) + 1):  # each round adds a folder
+        closure = graph.closure(source, dirs)
+        missing = {path for path in closure if not graph.is_file(path)}
+        found: dict[str, tuple[tuple[int, str], str]] = {}
+        for header in project.headers:
+            for spelled in missing.intersection(_suffixes(header)):
+                folder = header[: -len(spelled)].rstrip("/") or "."
+                rank = (-len(posixpath.commonpath([own, folder]) if own and folder != "." else ""), folder)
+                found[spelled] = min(found.get(spelled, (rank, folder)), (rank, folder))
+        new = sorted({folder for _, folder in found.values()}.difference(dirs))
+        if not new:
+            break
+        dirs += new
+    return tuple(dirs)
+
+
+def _suffixes(path: str) -> list[str]:
+    """Every way to spell ``path`` relative to one of the folders above it."""
+    parts = path.split("/")
+    return ["/".join(parts[i:]) for i in range(len(parts))]
+
+
+def specs_of(
+    project: Project,
+    graph: IncludeGraph,
+    source: str,
+    *,
+    devices: Sequence[bool] = (False, True),
+    enable_ck: Sequence[bool] | None = None,
+    arch: str = "gfx942",
+) -> list[TuSpec]:
+    """Every way to parse ``source``: as each of its modules builds it, without repetition, or as an orphan.
+
+    ``devices`` and ``enable_ck`` are as in ``modules.tu_specs``; an orphan's own ENABLE_CK is True, the default.
+    """
+    owners = modules_of(project).get(source, ())
+    if owners:
+        specs = [s for m in owners for s in tu_specs(m, devices=devices, enable_ck=enable_ck, arch=arch)]
+        return list(dict.fromkeys(spec for spec in specs if spec.source == source))
+    ways = graph.units.get(source) or [sibling_dirs(project, graph, source)]
+    values = (True,) if enable_ck is None else enable_ck
+    return [TuSpec(source, dirs, (), ck, device, arch) for dirs in ways for device in devices for ck in values]
