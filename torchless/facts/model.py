@@ -148,3 +148,4 @@ class TuFacts:
     opened: tuple[str, ...] = ()  # every file that was read, resolved as in IncludeFact
     failure: str = ""  # why there are no facts at all (a crash, a timeout), "" when it went well
     seconds: float = 0.0  # CPU seconds in the worker
+    notes: tuple[str, ...] = ()  # what went otherwise than planned, e.g. that a precompiled header was not used

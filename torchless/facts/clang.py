@@ -1,0 +1,125 @@
+"""Parses one translation unit in one pass with libclang and says what it saw."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from ctypes import byref, c_uint, c_void_p
+from pathlib import Path
+
+from torchless.facts import flags, libclang
+from torchless.facts.model import Diagnostic, TuFacts, TuSpec
+from torchless.facts.pch import PchSet
+from torchless.facts.visitor import Walker
+
+_NOT_FOUND = re.compile(r"'(.+)' file not found")
+_OPTIONS = libclang.KEEP_GOING | libclang.DETAILED_PREPROCESSING
+
+
+def parse(
+    spec: TuSpec,
+    *,
+    root: Path,
+    headers: str = "stubs",
+    overlays: Mapping[str, bytes] | None = None,
+    pch: PchSet | None = None,
+    torch: bool = True,
+    want_facts: bool = True,
+) -> TuFacts:
+    """Parse ``spec.source`` below ``root`` and give its facts, includes, errors and the files that were opened.
+
+    ``overlays`` (root-relative path -> bytes) stand in for files on disk. ``pch`` speeds things up; ``torch`` says
+    which of its two headers fits, the one that holds torch's stand-ins or the one that does not. Headers that cannot
+    be found are skipped and come back as IncludeFact with ``resolved`` "". What keeps everything from being parsed is
+    told in ``failure``, never raised; HeadersError is raised when ``headers`` are not there at all.
+    """
+    started = time.process_time()
+    root = root.resolve()
+    found = flags.find_headers(headers)
+    arguments = flags.unit_arguments(spec, root, found)
+    unsaved = {str(root / path): data for path, data in (overlays or {}).items()}
+    source = str(root / spec.source)
+    notes: list[str] = []
+    if source not in unsaved and not Path(source).is_file():
+        return TuFacts(spec, failure=f"{spec.source}: no such file")
+    precompiled = pch.path_for(spec, torch) if pch is not None and headers == "stubs" else ""
+    try:
+        with _parsed(source, arguments, unsaved, precompiled, notes) as unit:
+            diagnostics = _diagnostics(unit, root)
+            walker = Walker(
+                unit, lambda n: flags.project_path(n, root), lambda n: flags.shown_path(n, root), want_facts
+            )
+            harvest = walker.walk()
+            opened = {flags.shown_path(n, root) for n in _opened(unit)}
+            for include in harvest.includes:
+                opened |= flags.stub_closure(include.resolved)
+    except libclang.LibclangError as error:
+        return TuFacts(
+            spec, failure=f"{spec.source}: {error}", seconds=time.process_time() - started, notes=tuple(notes)
+        )
+    return TuFacts(
+        spec,
+        files=harvest.files,
+        includes=harvest.includes,
+        diagnostics=diagnostics,
+        opened=tuple(sorted(opened)),
+        seconds=time.process_time() - started,
+        notes=tuple(notes),
+    )
+
+
+@contextmanager
+def _parsed(
+    source: str, arguments: list[str], unsaved: Mapping[str, bytes], precompiled: str, notes: list[str]
+) -> Iterator[int]:
+    """The parsed unit, disposed of at the end. A precompiled header that cannot be used is done without, and noted."""
+    lib = libclang.library()
+    index = lib.clang_createIndex(0, 0)
+    unit = 0
+    try:
+        if precompiled:
+            try:
+                unit = libclang.parse_unit(index, source, ["-include-pch", precompiled, *arguments], unsaved, _OPTIONS)
+            except libclang.LibclangError as error:
+                notes.append(f"parsed without the precompiled header: {error}")
+        if not unit:
+            unit = libclang.parse_unit(index, source, arguments, unsaved, _OPTIONS)
+        yield unit
+    finally:
+        if unit:
+            lib.clang_disposeTranslationUnit(unit)
+        lib.clang_disposeIndex(index)
+
+
+def _diagnostics(unit: int, root: Path) -> tuple[Diagnostic, ...]:
+    """Errors only (warnings are off), in the parser's order; a header that was not found is not one of them."""
+    lib = libclang.library()
+    out: list[Diagnostic] = []
+    for i in range(lib.clang_getNumDiagnostics(unit)):
+        handle = lib.clang_getDiagnostic(unit, i)
+        severity = lib.clang_getDiagnosticSeverity(handle)
+        message = libclang.text(lib.clang_getDiagnosticSpelling(handle))
+        if severity >= libclang.ERROR and not _NOT_FOUND.fullmatch(message):
+            file, line, offset = c_void_p(), c_uint(), c_uint()
+            location = lib.clang_getDiagnosticLocation(handle)
+            lib.clang_getFileLocation(location, byref(file), byref(line), None, byref(offset))
+            name = libclang.text(lib.clang_getFileName(file)) if file.value else ""
+            path = flags.shown_path(name, root) if name else ""
+            category = lib.clang_getDiagnosticCategory(handle)
+            out.append(Diagnostic(path, offset.value, line.value, severity, category, message))
+        lib.clang_disposeDiagnostic(handle)
+    return tuple(out)
+
+
+def _opened(unit: int) -> list[str]:
+    """Names of all files that were entered; those inside a precompiled header are not among them."""
+    lib = libclang.library()
+    names: list[str] = []
+
+    def visit(file: int, _stack: object, _depth: int, _data: object) -> None:
+        names.append(libclang.text(lib.clang_getFileName(file)))
+
+    lib.clang_getInclusions(unit, libclang.InclusionVisitor(visit), None)
+    return names
