@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchless.model import Edit, Finding, Unit
+from torchless.text.writer import FileChange
+
+__all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
 
 # progress(stage, done, total): called as work proceeds; total is 0 while it is not known.
 Progress = Callable[[str, int, int], None]
@@ -42,14 +45,6 @@ class MigrateOptions:
     assume_target: bool = False
     rule_files: tuple[str, ...] = ()
     opus_guard: str = "root"
-
-
-@dataclass(frozen=True)
-class FileChange:
-    """A file's bytes before and after."""
-
-    old: bytes
-    new: bytes
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ HEADERS = ("stubs", "system")
 CHECKS = ("aiter", "throw")
 OPUS_GUARD = ("root", "define")
 
-CPP_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hip", ".hpp", ".hxx", ".inl"})
-
 
 class ConfigError(UsageError):
     """A settings file cannot be used; the message is one line that starts with the file."""
@@ -179,29 +177,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``"; did you mean a or b?"``, or "" when nothing is near."""
     near = difflib.get_close_matches(word, sorted(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(near)}?" if near else ""
-
-
-def check_paths(paths: Iterable[str], start: Path) -> None:
-    """Raise UsageError for the first path that is missing, unreadable, or a file that is not C++."""
-    for path in paths:
-        full = start / path
-        if full.is_symlink() and not full.exists():
-            raise UsageError(f"{path}: cannot read: a symbolic link to nothing")
-        if not full.exists():
-            raise UsageError(f"{path}: no such file or folder")
-        if full.is_dir():
-            continue
-        if full.suffix.lower() not in CPP_SUFFIXES:
-            raise UsageError(f"{path}: not a C++ or HIP file (by its name)")
-        if not full.is_file():
-            raise UsageError(f"{path}: cannot read: not a regular file")
-        try:
-            with full.open("rb") as stream:
-                head = stream.read(8192)
-        except OSError as error:
-            raise UsageError(f"{path}: cannot read: {error.strerror}") from error
-        if b"\0" in head:
-            raise UsageError(f"{path}: not a C++ or HIP file (it is binary)")
 
 
 def _one_line(text: str) -> str:
