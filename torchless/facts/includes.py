@@ -107,7 +107,7 @@ class IncludeGraph:
         self.overlay = dict(overlay or {})
         self._scans: dict[str, tuple[Include, ...]] = {}
         self._folders: dict[str, tuple[str, frozenset[str]]] = {}
-        self._closures: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
+        self._closures: dict[tuple[str, tuple[str, ...], frozenset[str]], dict[str, str]] = {}
 
     def with_overlay(self, overlay: Mapping[str, bytes]) -> IncludeGraph:
         """The same graph over edited text; what was scanned and is not edited is not scanned again."""
@@ -149,12 +149,15 @@ class IncludeGraph:
                 return posixpath.join(real, name)
         return ""
 
-    def closure(self, source: str, include_dirs: Sequence[str]) -> Mapping[str, str]:
+    def closure(
+        self, source: str, include_dirs: Sequence[str], without: frozenset[str] = frozenset()
+    ) -> Mapping[str, str]:
         """Every file that ``source`` reaches -> the file that includes it, on a shortest path; ``source`` -> "".
 
-        Headers outside of the checkout are keyed as spelled and not followed.
+        Headers outside of the checkout are keyed as spelled and not followed. Directives that name a file in
+        ``without`` count as gone.
         """
-        key = (source, tuple(include_dirs))
+        key = (source, tuple(include_dirs), without)
         if key not in self._closures:
             via = {source: ""}
             pending = deque([source])
@@ -163,21 +166,21 @@ class IncludeGraph:
                 for include in self.includes(current):
                     found = self.resolve(current, include, include_dirs)
                     target = found or include.spelled
-                    if target not in via:
+                    if target not in via and target not in without:
                         via[target] = current
                         if found:
                             pending.append(found)
             self._closures[key] = via
         return self._closures[key]
 
-    def closure_of(self, source: str) -> Mapping[str, str]:
+    def closure_of(self, source: str, without: frozenset[str] = frozenset()) -> Mapping[str, str]:
         """The closure of ``source`` over every way it is built; a file that is no translation unit is taken bare."""
         ways = self.units.get(source) or [()]
         if len(ways) == 1:
-            return self.closure(source, ways[0])
+            return self.closure(source, ways[0], without)
         merged: dict[str, str] = {}
         for include_dirs in ways:
-            merged = {**self.closure(source, include_dirs), **merged}
+            merged = {**self.closure(source, include_dirs, without), **merged}
         return merged
 
     def users_of(self, header: str) -> list[str]:

@@ -1,0 +1,327 @@
+"""pybind11 side of a migration: the stream setter, its header, and defaults that name torch.
+
+A migrated op is called with the current stream handed over first, so each shared object must define
+``_set_current_hip_stream``, exactly once: the stream is kept per shared object, and a second definition would become an
+overload.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from torchless.facts.includes import IncludeGraph
+from torchless.model import Edit, Finding, Tier
+from torchless.project.bindings import SETTER_MACRO
+from torchless.project.model import BindingMacro, BindingRow, BindingTu, Module, Project, PyOp
+from torchless.text.source import SourceFile
+
+STREAM_HEADER = "aiter_stream.h"  # declares what the setter macro calls; the registration header does not include it
+Read = Callable[[str], SourceFile]
+
+_CONTINUED = re.compile(rb"([ \t]*)\\\r?\n?\Z")
+_SETTER = SETTER_MACRO.encode()
+
+
+def stream_setters(
+    project: Project,
+    modules: Sequence[Module],
+    read: Read,
+    graph: IncludeGraph,
+    dropped: frozenset[str] = frozenset(),
+) -> list[Finding]:
+    """Give every module of one unit its stream setter and the header that the setter needs.
+
+    ``modules`` are all modules that migrate together, ``dropped`` the headers (root-relative) that their sources stop
+    including. The setter goes into a registration macro that only these modules expand, else into the body of
+    PYBIND11_MODULE. A module that has a setter, or no PYBIND11_MODULE, gives nothing. Findings: TL702, TL704, and the
+    blocker TL590 where the checkout has no setter macro.
+    """
+    macros = _macros_by_name(project)
+    tus = {m.name: tu for m in project.modules if (tu := _binding_tu(project, m)) is not None}
+    expanded = {name: _expanded(tu, macros) for name, tu in tus.items()}
+    covered = {
+        name
+        for name, tu in tus.items()
+        if tu.has_stream_setter or any(d.has_stream_setter for macro in expanded[name] for d in macros[macro])
+    }
+    unit = {module.name for module in modules}
+    findings: list[Finding] = []
+    for module in modules:
+        tu = tus.get(module.name)
+        if tu is None or module.name in covered:
+            continue
+        blocker = _setter_blocker(project, tu, module)
+        if blocker is not None:
+            findings.append(blocker)
+            continue
+        users: set[str] = set()
+        for macro in expanded[module.name]:
+            users = {name for name, names in expanded.items() if macro in names}
+            if any(d.rows for d in macros[macro]) and users <= unit and not users & covered:
+                findings += [setter_in_macro(read(d.path), d) for d in macros[macro]]
+                break
+        else:
+            findings.append(setter_in_body(read(tu.path), tu))
+            users = {name for name, other in tus.items() if other.path == tu.path}
+        for name in sorted(users & unit):
+            findings += _missing_includes(project, read(tus[name].path), graph, dropped)
+        covered |= users
+    return list(dict.fromkeys(findings))
+
+
+def _macros_by_name(project: Project) -> dict[str, list[BindingMacro]]:
+    """Macro name -> its definitions: there may be several, in different #if arms."""
+    macros: dict[str, list[BindingMacro]] = {}
+    for macro in project.binding_macros:
+        if macro.name != SETTER_MACRO:
+            macros.setdefault(macro.name, []).append(macro)
+    return macros
+
+
+def _binding_tu(project: Project, module: Module) -> BindingTu | None:
+    return next((tu for tu in project.binding_tus if tu.path in module.sources), None)
+
+
+def _expanded(tu: BindingTu, macros: Mapping[str, Sequence[BindingMacro]]) -> list[str]:
+    """The known registration macros that a module expands, those inside other macros included, in order."""
+    found: list[str] = []
+    pending = list(tu.macros)
+    while pending:
+        name = pending.pop(0)
+        if name in macros and name not in found:
+            found.append(name)
+            pending += [inner for definition in macros[name] for inner in definition.expands]
+    return found
+
+
+def _setter_blocker(project: Project, tu: BindingTu, module: Module) -> Finding | None:
+    if SETTER_MACRO not in project.target_names:
+        message = f"this checkout has no {SETTER_MACRO}, which {module.name} needs to receive the stream"
+        advice = "take a newer checkout, or add the macro to the registration header"
+    elif tu.variable != "m":
+        message = f"{SETTER_MACRO} registers on m, but the module object of {module.name} is called {tu.variable}"
+        advice = f"rename {tu.variable} to m"
+    else:
+        return None
+    end = tu.body_start + 1
+    return Finding("TL590", message, tu.path, tu.body_start, end, Tier.DISPLAY, blocks=True, help=advice)
+
+
+def setter_in_macro(source: SourceFile, macro: BindingMacro) -> Finding:
+    """The stream setter as the first thing that ``macro`` (of ``source``) registers.
+
+    A body that starts on the line of the #define gets it there; any other gets a line of its own, whose backslash
+    stands in the column of its neighbours when theirs are aligned.
+    """
+    line = source.line_of(macro.body_start)
+    if source.line_of(macro.start) != line:
+        start = source.line_start(line)
+        text = _indent_of(source.line_bytes(line)) + _SETTER + b";"
+        column = _backslash_column(source, source.line_of(macro.start), source.line_of(macro.body_end - 1))
+        text = text.ljust(column - 1) if len(text) < column - 1 else text + b" "
+        edits = [Edit(macro.path, start, start, text + b"\\" + source.eol_at(start), "TL702")]
+    else:
+        text = _SETTER + b"; "
+        edits = [Edit(macro.path, macro.body_start, macro.body_start, text, "TL702")]
+        blanks = _blanks_before_backslash(source, line)
+        spare = min(len(text), blanks[1] - blanks[0] - 1)
+        if spare > 0:  # keep the backslash in its column as far as the blanks before it allow
+            edits.append(Edit(macro.path, blanks[1] - spare, blanks[1], b"", "TL702"))
+    return Finding(
+        code="TL702",
+        message=f"{macro.name} registers no stream setter",
+        path=macro.path,
+        start=macro.body_start,
+        end=macro.body_end,
+        edits=tuple(edits),
+    )
+
+
+def _indent_of(line: bytes) -> bytes:
+    return line[: len(line) - len(line.lstrip(b" \t"))]
+
+
+def _blanks_before_backslash(source: SourceFile, line: int) -> tuple[int, int]:
+    """The byte range of the blanks before the backslash that continues 1-based ``line``; (0, 0) when none does."""
+    found = _CONTINUED.search(source.line_bytes(line))
+    if found is None:
+        return 0, 0
+    start = source.line_start(line)
+    return start + found.start(1), start + found.end(1)
+
+
+def _backslash_column(source: SourceFile, first: int, last: int) -> int:
+    """The 1-based column that the backslashes of lines first..last share; 0 when they share none.
+
+    The last line of a macro has no backslash; the others all have one.
+    """
+    columns = set()
+    for line in range(first, last):
+        text = source.line_bytes(line).rstrip(b"\r\n")
+        if b"\t" in text:
+            return 0  # how wide a tab is depends on who looks
+        columns.add(len(text.decode("utf-8", "replace")))
+    return columns.pop() if len(columns) == 1 else 0
+
+
+def setter_in_body(source: SourceFile, tu: BindingTu) -> Finding:
+    """The stream setter as the first statement of a PYBIND11_MODULE body."""
+    after = tu.body_start + 1
+    line = source.line_of(tu.body_start)
+    rest = source.line_bytes(line)[after - source.line_start(line) :]
+    has_code = rest.strip() and not rest.lstrip().startswith((b"//", b"/*"))
+    if has_code or line == source.line_count:
+        edit = Edit(tu.path, after, after, b" " + _SETTER + b";", "TL702")
+    else:
+        start = source.line_start(line + 1)
+        indent = _body_indent(source, tu)
+        edit = Edit(tu.path, start, start, indent + _SETTER + b";" + source.eol_at(tu.body_start), "TL702")
+    return Finding(
+        code="TL702",
+        message="PYBIND11_MODULE registers no stream setter",
+        path=tu.path,
+        start=tu.body_start,
+        end=after,
+        edits=(edit,),
+    )
+
+
+def _body_indent(source: SourceFile, tu: BindingTu) -> bytes:
+    """The indentation of the first line inside the body that has text; four blanks when there is none."""
+    last = source.line_of(tu.body_end - 1)
+    for line in range(source.line_of(tu.body_start) + 1, last):
+        text = source.line_bytes(line)
+        if text.strip() and not text.startswith(b"#"):
+            return _indent_of(text)
+    return b"    "
+
+
+def _missing_includes(
+    project: Project, source: SourceFile, graph: IncludeGraph, dropped: frozenset[str]
+) -> list[Finding]:
+    """The headers that the setter needs and that the binding source does not reach."""
+    reached = {posixpath.basename(path) for path in graph.closure_of(source.path, dropped)}
+    declaring = [m.path for m in project.binding_macros if m.name == SETTER_MACRO]
+    needed = [*(posixpath.basename(path) for path in declaring[:1]), STREAM_HEADER]
+    return [include_header(source, graph, name, needed[0]) for name in needed if name not in reached]
+
+
+def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: str = "") -> Finding:
+    """An include of header ``name`` in ``source``, after its include of ``after``, else before its first include.
+
+    Next to ``after``, because the setter can only be used where the registration header was included.
+    """
+    includes = graph.includes(source.path)
+    beside = next((i for i in includes if posixpath.basename(i.spelled) == after), None)
+    anchor = beside or next((i for i in includes if not i.angled), None) or next(iter(includes), None)
+    offset = anchor.offset if anchor else 0
+    line = source.line_of(offset) + (1 if beside else 0)
+    directive = b'#include "%b"' % name.encode()
+    eol = source.eol_at(offset)
+    if line > source.line_count:
+        edit = Edit(source.path, len(source.data), len(source.data), eol + directive, "TL704")
+    else:
+        at = source.line_start(line)
+        if at == 0 and source.has_bom:
+            at = 3
+        edit = Edit(source.path, at, at, directive + eol, "TL704")
+    return Finding(
+        code="TL704",
+        message=f"{name} is not included, and the stream setter needs it",
+        path=source.path,
+        start=offset,
+        end=offset,
+        edits=(edit,),
+    )
+
+
+_NULLOPT = re.compile(r"(?:c10|at|torch)::nullopt")
+_EMPTY = re.compile(
+    r"(?:torch|at)::Tensor(?:\(\)|\{\})|(?:std|c10|at|torch)::optional<(?:torch|at)::Tensor>(?:\(\)|\{\})"
+)
+_TORCH_NAME = re.compile(r"\b(?:torch|at|c10)::")
+
+
+def binding_defaults(
+    source: SourceFile, row: BindingRow, becomes_optional: Callable[[int, str], bool]
+) -> list[Finding]:
+    """``py::arg`` defaults of ``row`` (of ``source``) that name torch (TL703).
+
+    ``becomes_optional(index, name)`` says whether the parameter that argument ``index`` (0-based) binds is an optional
+    tensor after the migration. An empty tensor becomes ``std::nullopt`` there; where the parameter stays a plain
+    tensor, and for any other torch default, there is no edit and the finding blocks.
+    """
+    findings = []
+    for index, arg in enumerate(row.args):
+        spelled = re.sub(r"\s+", "", arg.default).removeprefix("::")
+        if not _TORCH_NAME.search(spelled):
+            continue
+        start, end = arg.default_start, arg.default_end
+        is_empty = _EMPTY.fullmatch(spelled) is not None
+        if _NULLOPT.fullmatch(spelled) or (is_empty and becomes_optional(index, arg.name)):
+            edits = [Edit(row.path, start, end, b"std::nullopt", "TL703")]
+            shrinks = end - start - len(edits[0].new)
+            _, backslash = _blanks_before_backslash(source, source.line_of(end))
+            if shrinks > 0 and backslash:  # keep the backslash in its column
+                edits.append(Edit(row.path, backslash, backslash, b" " * shrinks, "TL703", rank=index))
+            message = f"the default of {arg.name} names torch"
+            findings.append(Finding("TL703", message, row.path, start, end, edits=tuple(edits)))
+            continue
+        if is_empty:
+            message = f"{row.name}: {arg.name} defaults to an undefined tensor but is no optional"
+            advice = "make the parameter an optional tensor, or drop the default and pass a tensor from Python"
+        else:
+            message = f"{row.name}: the default of {arg.name} names torch: {arg.default}"
+            advice = "give the default without torch, or drop it and pass the value from Python"
+        findings.append(Finding("TL703", message, row.path, start, end, Tier.DISPLAY, blocks=True, help=advice))
+    return findings
+
+
+def python_defaults(op: PyOp, row: BindingRow) -> list[Finding]:
+    """Defaults of a Python op that its binding does not repeat (TL703, report only).
+
+    The dispatcher drops trailing arguments that equal the Python default before it calls the binding, so a default
+    that is missing there is a TypeError at that call, and a different one is used in its place. A row without any
+    py::arg is left out: nothing in its text says which parameter is which.
+    """
+    if not row.args:
+        return []
+    by_name = {arg.name: arg for arg in row.args}
+    findings = []
+    for param in op.params:
+        arg = by_name.get(param.name)
+        if arg is None or not param.default:
+            continue
+        if not arg.default:
+            message = f"{op.function}: {param.name} has a default in Python ({param.default}) but none in py::arg"
+        elif _differ(param.default, arg.default):
+            message = f"{op.function}: {param.name} defaults to {param.default} in Python and {arg.default} in py::arg"
+        else:
+            continue
+        start, end = (arg.default_start, arg.default_end) if arg.default else (row.start, row.end)
+        advice = "repeat the Python default in py::arg"
+        findings.append(Finding("TL703", message, row.path, start, end, Tier.DISPLAY, help=advice))
+    return findings
+
+
+_CXX_LITERALS = {"true": True, "false": False, "std::nullopt": None, "nullptr": None, "py::none()": None}
+
+
+def _differ(python: str, cxx: str) -> bool:
+    """Whether two defaults are both literals, and different ones."""
+    unset = object()
+    try:
+        left: object = ast.literal_eval(python)
+    except (ValueError, SyntaxError):
+        return False
+    text = cxx.strip()
+    right: object = _CXX_LITERALS.get(text, unset)
+    if right is unset:
+        try:
+            right = ast.literal_eval(re.sub(r"(?<=[0-9.])[fFuUlL]+$", "", text))
+        except (ValueError, SyntaxError):
+            return False
+    return left != right
