@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -44,15 +45,15 @@ def parse(
     notes: list[str] = []
     if source not in unsaved and not Path(source).is_file():
         return TuFacts(spec, failure=f"{spec.source}: no such file")
-    precompiled = pch.path_for(spec, torch) if pch is not None and headers == "stubs" else ""
+    use = pch.path_for(spec, torch) if pch is not None and headers == "stubs" else ""
     try:
-        with _parsed(source, arguments, unsaved, precompiled, notes) as unit:
+        with _parsed(source, arguments, unsaved, use, notes) as unit:
             diagnostics = _diagnostics(unit, root)
             walker = Walker(
                 unit, lambda n: flags.project_path(n, root), lambda n: flags.shown_path(n, root), want_facts
             )
             harvest = walker.walk()
-            opened = {flags.shown_path(n, root) for n in _opened(unit)}
+            opened = _opened(unit, root, spec, headers)
             for include in harvest.includes:
                 opened |= flags.stub_closure(include.resolved)
     except libclang.LibclangError as error:
@@ -113,8 +114,11 @@ def _diagnostics(unit: int, root: Path) -> tuple[Diagnostic, ...]:
     return tuple(out)
 
 
-def _opened(unit: int) -> list[str]:
-    """Names of all files that were entered; those inside a precompiled header are not among them."""
+def _opened(unit: int, root: Path, spec: TuSpec, headers: str) -> set[str]:
+    """The files of the project that were entered, and those from include folders outside of it.
+
+    The system's headers are left out: which of them are entered depends on what a precompiled header holds.
+    """
     lib = libclang.library()
     names: list[str] = []
 
@@ -122,4 +126,8 @@ def _opened(unit: int) -> list[str]:
         names.append(libclang.text(lib.clang_getFileName(file)))
 
     lib.clang_getInclusions(unit, libclang.InclusionVisitor(visit), None)
-    return names
+    outside = [os.path.realpath(folder) + os.sep for folder in spec.include_dirs if Path(folder).is_absolute()]
+    if headers == "system":
+        outside += [folder + os.sep for folder in flags.find_headers(headers).search]
+    shown = {flags.shown_path(name, root) for name in names}
+    return {p for p in shown if not p.startswith((flags.STUB_PREFIX, os.sep)) or p.startswith(tuple(outside))}
