@@ -17,6 +17,7 @@ from pathlib import Path
 from torchless.facts.model import TuSpec
 from torchless.project.model import Project
 from torchless.project.modules import modules_of, orphans, tu_specs
+from torchless.text.paths import canonical_path
 
 # Where the headers of PyTorch live; its parts are installed under these names.
 TORCH_PREFIXES = ("torch/", "ATen/", "c10/", "caffe2/", "TH/", "THC/", "THH/")
@@ -106,7 +107,7 @@ class IncludeGraph:
         self.units = dict(units or {})
         self.overlay = dict(overlay or {})
         self._scans: dict[str, tuple[Include, ...]] = {}
-        self._folders: dict[str, tuple[str, frozenset[str]]] = {}
+        self._folders: dict[str, dict[str, str]] = {}
         self._closures: dict[tuple[str, tuple[str, ...], frozenset[str]], dict[str, str]] = {}
 
     def with_overlay(self, overlay: Mapping[str, bytes]) -> IncludeGraph:
@@ -132,7 +133,7 @@ class IncludeGraph:
     def is_file(self, path: str) -> bool:
         """Whether ``path``, from a closure, is a file of the checkout rather than a header as spelled."""
         folder, name = posixpath.split(path)
-        return name in self._folder(folder)[1]
+        return self._folder(folder).get(name) == path
 
     def resolve(self, includer: str, include: Include, include_dirs: Sequence[str]) -> str:
         """The file of the checkout that a directive of ``includer`` names, "" when there is none.
@@ -144,9 +145,9 @@ class IncludeGraph:
         own = () if include.angled else (posixpath.dirname(includer),)
         for folder in (*own, *include_dirs):
             place, name = posixpath.split(posixpath.join(folder, include.spelled))
-            real, names = self._folder(posixpath.normpath(place) if place else "")
-            if name in names:
-                return posixpath.join(real, name)
+            found = self._folder(posixpath.normpath(place) if place else "").get(name)
+            if found is not None:
+                return found
         return ""
 
     def closure(
@@ -183,6 +184,11 @@ class IncludeGraph:
             merged = {**self.closure(source, include_dirs, without), **merged}
         return merged
 
+    def missing(self, source: str, include_dirs: Sequence[str]) -> list[tuple[str, Include]]:
+        """(includer, directive) for every directive in the closure of ``source`` that names no file of the checkout."""
+        files = [path for path in self.closure(source, include_dirs) if path == source or self.is_file(path)]
+        return [(f, i) for f in files for i in self.includes(f) if not self.resolve(f, i, include_dirs)]
+
     def users_of(self, header: str) -> list[str]:
         """The translation units whose closure holds ``header`` (root-relative, or as spelled), sorted.
 
@@ -190,22 +196,30 @@ class IncludeGraph:
         """
         return sorted(source for source in self.units if header in self.closure_of(source))
 
-    def _folder(self, folder: str) -> tuple[str, frozenset[str]]:
-        """(real root-relative name, file names) of a folder; links are followed so that one file has one name."""
+    def _folder(self, folder: str) -> Mapping[str, str]:
+        """File name -> root-relative path, for the files in ``folder``; links are followed, so a file has one path.
+
+        Empty for a folder outside of the checkout. A link that leaves the checkout keeps its own name.
+        """
         known = self._folders.get(folder)
         if known is None:
             root = os.path.realpath(self.root)
             real = os.path.realpath(self.root / folder)
-            inside = real == root or real.startswith(root + os.sep)
-            name = os.path.relpath(real, root).replace(os.sep, "/") if inside else folder
-            try:
-                with os.scandir(real) as entries:
-                    names = {entry.name for entry in entries if entry.is_file()} if inside else set()
-            except OSError:
-                names = set()
-            name = "" if name == "." else name
-            names |= {posixpath.basename(path) for path in self.overlay if posixpath.dirname(path) == name}
-            known = self._folders[folder] = (name, frozenset(names))
+            known = {}
+            if real == root or real.startswith(root + os.sep):
+                name = "" if real == root else os.path.relpath(real, root).replace(os.sep, "/")
+                try:
+                    with os.scandir(real) as entries:
+                        files = [(entry.name, entry.is_symlink()) for entry in entries if entry.is_file()]
+                except OSError:
+                    files = []
+                for file, is_link in files:
+                    path = posixpath.join(name, file)
+                    known[file] = canonical_path(self.root, path) if is_link else path
+                for path in self.overlay:
+                    if posixpath.dirname(path) == name:
+                        known[posixpath.basename(path)] = path
+            self._folders[folder] = known
         return known
 
 
@@ -249,8 +263,7 @@ def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[st
         wanted += [f"{project.csrc}/include", f"{project.csrc}/include/torch"]
     dirs = [folder for folder in wanted if (graph.root / folder).is_dir()]
     for _ in range(len(project.headers) + 1):  # each round adds a folder
-        closure = graph.closure(source, dirs)
-        missing = {path for path in closure if not graph.is_file(path)}
+        missing = {include.spelled for _, include in graph.missing(source, dirs)}
         found: dict[str, tuple[tuple[int, str], str]] = {}
         for header in project.headers:
             for spelled in missing.intersection(_suffixes(header)):

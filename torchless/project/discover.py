@@ -70,6 +70,9 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
     python = [path for path in walker.files(["aiter"], {".py"}) if path != definition]
     ops, found = read_ops(root, python)
     problems += found
+    op_parameters = _op_parameters(root / definition)
+    if "develop" not in op_parameters:
+        problems.append((definition, "compile_ops takes no develop flag, so migrated ops could not be called"))
     ck_dir = names["CK_DIR"]
     return Project(
         root=str(root),
@@ -87,7 +90,7 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
         config_path=CONFIG,
         csrc=names["AITER_CSRC_DIR"],
         ck_dir=ck_dir if (root / ck_dir / "include/ck_tile").is_dir() else "",
-        op_parameters=_op_parameters(root / definition),
+        op_parameters=op_parameters,
     )
 
 
@@ -159,11 +162,11 @@ class _Walker:
                 found.add(start)
         for link in links:
             try:
-                target = (self.root / link).resolve(strict=True).relative_to(self.root).as_posix()
+                target = (self.root / link).resolve(strict=True).relative_to(self.root.resolve()).as_posix()
             except (OSError, RuntimeError, ValueError):
                 continue  # broken, a loop, or out of the tree
-            if target not in found and not _SKIPPED.intersection(target.split("/")):
-                found.add(link)
+            if not _SKIPPED.intersection(target.split("/")):
+                found.add(target if posixpath.splitext(target)[1] in suffixes else link)
         return sorted(found)
 
     def _walk(self, folder: str, suffixes: frozenset[str] | set[str], found: set[str], links: list[str]) -> None:

@@ -16,7 +16,7 @@ from torchless.facts.includes import IncludeGraph
 from torchless.model import Edit, Finding, Tier
 from torchless.project.bindings import SETTER_MACRO
 from torchless.project.model import BindingMacro, BindingRow, BindingTu, Module, Project, PyOp
-from torchless.text.source import SourceFile
+from torchless.text.source import BOM, SourceFile
 
 STREAM_HEADER = "aiter_stream.h"  # declares what the setter macro calls; the registration header does not include it
 Read = Callable[[str], SourceFile]
@@ -120,7 +120,7 @@ def setter_in_macro(source: SourceFile, macro: BindingMacro) -> Finding:
     if source.line_of(macro.start) != line:
         start = source.line_start(line)
         text = _indent_of(source.line_bytes(line)) + _SETTER + b";"
-        column = _backslash_column(source, source.line_of(macro.start), source.line_of(macro.body_end - 1))
+        column = _backslash_column(source, line - 1, line)
         text = text.ljust(column - 1) if len(text) < column - 1 else text + b" "
         edits = [Edit(macro.path, start, start, text + b"\\" + source.eol_at(start), "TL702")]
     else:
@@ -156,14 +156,15 @@ def _blanks_before_backslash(source: SourceFile, line: int) -> tuple[int, int]:
 def _backslash_column(source: SourceFile, first: int, last: int) -> int:
     """The 1-based column that the backslashes of lines first..last share; 0 when they share none.
 
-    The last line of a macro has no backslash; the others all have one.
+    A line that no backslash continues, the last one of a macro, has no say.
     """
     columns = set()
-    for line in range(first, last):
+    for line in range(first, last + 1):
         text = source.line_bytes(line).rstrip(b"\r\n")
         if b"\t" in text:
             return 0  # how wide a tab is depends on who looks
-        columns.add(len(text.decode("utf-8", "replace")))
+        if text.endswith(b"\\"):
+            columns.add(len(text.decode("utf-8", "replace")))
     return columns.pop() if len(columns) == 1 else 0
 
 
@@ -202,17 +203,21 @@ def _body_indent(source: SourceFile, tu: BindingTu) -> bytes:
 def _missing_includes(
     project: Project, source: SourceFile, graph: IncludeGraph, dropped: frozenset[str]
 ) -> list[Finding]:
-    """The headers that the setter needs and that the binding source does not reach."""
-    reached = {posixpath.basename(path) for path in graph.closure_of(source.path, dropped)}
+    """The headers that the setter needs and that the binding source does not reach every way it is built."""
+    ways = graph.units.get(source.path) or [()]
+    closures = [graph.closure(source.path, include_dirs, dropped) for include_dirs in ways]
+    reached = set.intersection(*({posixpath.basename(path) for path in closure} for closure in closures))
     declaring = [m.path for m in project.binding_macros if m.name == SETTER_MACRO]
     needed = [*(posixpath.basename(path) for path in declaring[:1]), STREAM_HEADER]
-    return [include_header(source, graph, name, needed[0]) for name in needed if name not in reached]
+    missing = [name for name in needed if name not in reached]
+    return [include_header(source, graph, name, needed[0], rank) for rank, name in enumerate(missing)]
 
 
-def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: str = "") -> Finding:
+def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: str = "", rank: int = 0) -> Finding:
     """An include of header ``name`` in ``source``, after its include of ``after``, else before its first include.
 
-    Next to ``after``, because the setter can only be used where the registration header was included.
+    Next to ``after``, because the setter can only be used where the registration header was included. ``rank`` orders
+    several headers at one place.
     """
     includes = graph.includes(source.path)
     beside = next((i for i in includes if posixpath.basename(i.spelled) == after), None)
@@ -222,12 +227,12 @@ def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: st
     directive = b'#include "%b"' % name.encode()
     eol = source.eol_at(offset)
     if line > source.line_count:
-        edit = Edit(source.path, len(source.data), len(source.data), eol + directive, "TL704")
+        edit = Edit(source.path, len(source.data), len(source.data), eol + directive, "TL704", rank)
     else:
         at = source.line_start(line)
         if at == 0 and source.has_bom:
-            at = 3
-        edit = Edit(source.path, at, at, directive + eol, "TL704")
+            at = len(BOM)
+        edit = Edit(source.path, at, at, directive + eol, "TL704", rank)
     return Finding(
         code="TL704",
         message=f"{name} is not included, and the stream setter needs it",
