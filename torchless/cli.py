@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from rich.text import Text
 from torchless import __version__, api, config, git
 from torchless.report import json as json_report
 from torchless.report.outcome import FAILED, NOTHING_LEFT, Outcome, judge, plural
-from torchless.report.terminal import make_console, progress_bar, wants_color
+from torchless.report.terminal import make_page, page_text, progress_bar, wants_color
 from torchless.report.text import colored_diff, print_report
 from torchless.rules import docs
 from torchless.rules.load import load_rules
@@ -119,14 +120,14 @@ def migrate(
     start = Path.cwd()
     for name in ("select", "ignore"):
         flags[name] = config.split_codes(flags[name])
+    flags["include_dirs"] = tuple(str(start / folder) for folder in flags["include_dirs"])
     everything = () if flags["modules"] else (".",)
     options = config.merge(config.load_config(start), flags, paths or everything)
     names = _rule_names(options.rule_files)
     config.check_codes((*options.select, *options.ignore), names)
 
     _recover([start / path for path in (*paths, ".")])
-    console = make_console(color, sys.stderr)
-    with progress_bar(console, quiet) as progress:
+    with progress_bar(color, sys.stderr, quiet) as progress:
         result = api.migrate(options, start, progress)
     if why_joined:
         _emit(f"{api.why_joined(result, *why_joined)}\n".encode())
@@ -137,7 +138,9 @@ def migrate(
     outcome = judge(result, written=write and bool(result.changes))
     _print_data(outcome, output_format, color)
     if not quiet:
-        print_report(console, outcome, names, verbose)
+        page = make_page(color, sys.stderr)
+        print_report(page, outcome, names, verbose)
+        _say(page_text(page))
     return outcome.exit_code
 
 
@@ -197,6 +200,12 @@ def _emit(data: bytes) -> None:
         raise api.UsageError(f"cannot write to stdout: {error.strerror}") from error
 
 
+def _say(text: str) -> None:
+    """Print for people, who may have stopped reading."""
+    with suppress(BrokenPipeError):
+        click.echo(text, err=True, nl=False, color=True)
+
+
 def _forget_stdout() -> None:
     """Let what is still buffered for stdout go nowhere, so that the interpreter's own flush at exit is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -228,10 +237,9 @@ def rules(output_format: str, color: str, rule_files: tuple[str, ...]) -> int:
     table.add_column("what it does")
     for rule in listed:
         table.add_row(rule.code, rule.name, "blocker" if rule.blocks else rule.tier.value, Text(rule.summary))
-    console = make_console(color, sys.stdout)
-    with console.capture() as page:
-        console.print(table)
-    _emit(page.get().encode())
+    page = make_page(color, sys.stdout)
+    page.print(table)
+    _emit(page_text(page).encode())
     return NOTHING_LEFT
 
 

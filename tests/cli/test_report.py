@@ -164,9 +164,10 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("stream", "quiet", "drawn"), [(Terminal, False, True), (Terminal, True, False), (io.StringIO, False, False)]
 )
-def test_progress_is_drawn_on_terminals_only(stream, quiet, drawn):
+def test_progress_is_drawn_on_terminals_only(stream, quiet, drawn, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     out = stream()
-    with progress_bar(Console(file=out, force_terminal=stream is Terminal), quiet) as progress:
+    with progress_bar("auto", out, quiet) as progress:
         progress("parse", 0, 0)
         progress("parse", 1, 7)
     assert ("1/7" in out.getvalue()) is drawn

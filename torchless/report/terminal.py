@@ -1,10 +1,11 @@
-"""The terminal: consoles that are plain when piped, and a progress bar that is not there at all when piped."""
+"""The terminal: pages that are plain when piped, and a progress bar that is not there at all when piped."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from typing import IO
 
 from rich.console import Console
@@ -22,20 +23,28 @@ def wants_color(choice: str, stream: IO[str]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def make_console(choice: str, stream: IO[str]) -> Console:
-    """A console on ``stream`` that writes escape sequences only when colour is wanted."""
-    if wants_color(choice, stream):
-        return Console(file=stream, force_terminal=True, no_color=False, highlight=False)
+def make_page(choice: str, stream: IO[str]) -> Console:
+    """A console that collects in memory (``page.file.getvalue()``) what is meant for ``stream``, laid out for it."""
+    color = wants_color(choice, stream)
     width = None if stream.isatty() else PIPED_WIDTH
-    return Console(file=stream, color_system=None, highlight=False, width=width)
+    if color:
+        return Console(file=StringIO(), force_terminal=True, no_color=False, highlight=False, width=width)
+    return Console(file=StringIO(), color_system=None, highlight=False, width=width)
+
+
+def page_text(page: Console) -> str:
+    """What make_page()'s console has collected."""
+    assert isinstance(page.file, StringIO)
+    return page.file.getvalue()
 
 
 @contextmanager
-def progress_bar(console: Console, quiet: bool) -> Iterator[api.Progress]:
-    """Give a callback that draws a bar on ``console`` while the block runs; silent when piped or ``quiet``."""
-    if quiet or not console.file.isatty():
+def progress_bar(choice: str, stream: IO[str], quiet: bool) -> Iterator[api.Progress]:
+    """Give a callback that draws a bar on ``stream`` while the block runs; silent when piped or ``quiet``."""
+    if quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda stage, done, total: None
         return
+    console = Console(file=stream, no_color=not wants_color(choice, stream))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         tasks: dict[str, TaskID] = {}
