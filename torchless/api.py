@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
-from torchless.model import Edit, Finding, Unit
+from torchless.analysis import Analysis, analyse
+from torchless.facts.cache import Cache, default_folder
+from torchless.facts.flags import HeadersError
+from torchless.facts.model import TuFacts, TuSpec
+from torchless.facts.pool import parse_many, prepare_pch
+from torchless.model import Edit, Finding, Unit, UnitStatus
+from torchless.plan.assemble import Assembled, assemble, with_unit
+from torchless.plan.collect import collect
+from torchless.plan.decide import Draft, Policy, Reader, decide
+from torchless.plan.ledger import ledger
+from torchless.project.discover import ProjectError, load
+from torchless.project.model import Project
+from torchless.project.target import CORE_HEADERS
+from torchless.rules.load import load_rules
+from torchless.rules.model import RuleError
+from torchless.selection import Selection, SelectionError, codes_match, is_header, select
 from torchless.text.writer import FileChange
+from torchless.units.build import CodeBase, Group, Grouping, group
+from torchless.units.build import why_joined as chain_of_reasons
+from torchless.units.entities import EntityIndex, entities_of
 
 __all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
 
@@ -66,13 +85,190 @@ class MigrateResult:
     files_failed: tuple[str, ...] = ()
     mergeable: bool = True
     notes: tuple[str, ...] = ()
+    grouping: Grouping | None = field(default=None, repr=False, compare=False)
 
 
 def migrate(options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
     """Analyse and plan a migration from folder ``start``; writes nothing. Raises UsageError."""
-    raise NotImplementedError
+    began = time.monotonic()
+    try:
+        project = load(start, options.paths)
+        selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
+        ruleset = load_rules(options.rule_files)
+        mergeable = _require_target(project, options)
+        analysis = analyse(
+            project,
+            selection,
+            lambda specs: _parse(specs, project, options, progress),
+            arch=options.arch,
+            defines=options.defines,
+            include_dirs=options.include_dirs,
+            is_foreign=lambda path: PurePosixPath(path).name in CORE_HEADERS,
+        )
+    except (ProjectError, SelectionError, RuleError, HeadersError) as error:
+        raise UsageError(str(error)) from None
+    collected = collect(analysis, ruleset, lambda code: _dropped(code, options))
+    index = EntityIndex(e for view in analysis.views.values() for e in entities_of(view))
+    grouping = group(CodeBase(project, analysis.views, index, analysis.closures, is_header), collected.all)
+    chosen = _chosen(grouping, selection)
+    drafts = _drafts(chosen, collected.all, analysis, index, options)
+    assembled = assemble(
+        [d for d in drafts if not d.blockers], analysis, Reader(analysis), lambda code: _dropped(code, options)
+    )
+    units = tuple(_unit(d, assembled, analysis, options) for d in drafts)
+    read = Reader(analysis)
+    changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
+    return MigrateResult(
+        root=project.root,
+        units=units,
+        findings=tuple(_placed(f, read) for f in analysis.findings),
+        changes={path: change for path, change in changes.items() if change.old != change.new},
+        edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
+        found=_found(drafts),
+        seconds=time.monotonic() - began,
+        files_failed=tuple(sorted({f.path for f in analysis.findings if f.code in ("TL003", "TL006")})),
+        mergeable=mergeable,
+        notes=(*selection.notes, *(f"{path}: {text}" for path, text in project.problems)),
+        grouping=grouping,
+    )
 
 
 def why_joined(result: MigrateResult, a: str, b: str) -> str:
     """Why entry points (or modules) ``a`` and ``b`` must move together, one step a line. Raises UsageError."""
-    raise NotImplementedError
+    steps = chain_of_reasons(result.grouping, a, b) if result.grouping else []
+    if not steps:
+        raise UsageError(f"{a} and {b} are not in one unit")
+    return "\n".join(steps)
+
+
+def _dropped(code: str, options: MigrateOptions) -> bool:
+    return codes_match(code, options.ignore) or (bool(options.select) and not codes_match(code, options.select))
+
+
+def _require_target(project: Project, options: MigrateOptions) -> bool:
+    """Whether the result can be merged in this checkout. Raises UsageError when it lacks the target."""
+    missing = []
+    if "aiter_tensor.h" not in project.target_headers:
+        missing.append("the header aiter_tensor.h")
+    if project.ops and "develop" not in project.op_parameters:
+        missing.append("compile_ops(develop=...)")
+    if missing and not options.assume_target:
+        raise UsageError(
+            f"{project.root} lacks {' and '.join(missing)}: nothing to migrate to"
+            " (--assume-target shows what a migration would look like)"
+        )
+    return not missing
+
+
+def _parse(specs: Sequence[TuSpec], project: Project, options: MigrateOptions, progress: Progress) -> list[TuFacts]:
+    """Facts of every unit: from the cache where it knows them, else parsed in worker processes and remembered."""
+    root = Path(project.root)
+    cache = Cache(root, headers=options.headers) if options.cache else None
+    known: dict[int, TuFacts] = {}
+    if cache is not None:
+        for i, spec in enumerate(specs):
+            hit = cache.facts(spec)
+            if hit is not None:
+                known[i] = hit[1]
+    missing = [i for i in range(len(specs)) if i not in known]
+    if missing:
+        pch = prepare_pch(options.arch, default_folder(), jobs=options.jobs)
+        parsed = parse_many(
+            [specs[i] for i in missing],
+            root,
+            headers=options.headers,
+            pch=pch,
+            jobs=options.jobs,
+            progress=lambda done, total: progress("parsing", done, total),
+        )
+        for i, facts in zip(missing, parsed, strict=True):
+            known[i] = facts
+            if cache is not None:
+                cache.store_facts(facts)
+    return [known[i] for i in range(len(specs))]
+
+
+def _chosen(grouping: Grouping, selection: Selection) -> list[Group]:
+    """The groups that the selection means, and those they depend on, in name order."""
+    by_name = {g.name: g for g in grouping.groups}
+    queue = [g.name for g in grouping.groups if _is_selected(g, selection)]
+    chosen: set[str] = set()
+    while queue:
+        name = queue.pop()
+        if name not in chosen:
+            chosen.add(name)
+            queue.extend(by_name[name].depends)
+    return [by_name[name] for name in sorted(chosen)]
+
+
+def _is_selected(candidate: Group, selection: Selection) -> bool:
+    if selection.modules.intersection(candidate.modules):
+        return True
+    return any(e.path in selection.sources or e.path in selection.headers for e in candidate.entities)
+
+
+def _drafts(
+    chosen: Sequence[Group],
+    findings: Sequence[Finding],
+    analysis: Analysis,
+    index: EntityIndex,
+    options: MigrateOptions,
+) -> list[Draft]:
+    owner = {entity: g.name for g in chosen for entity in g.entities}
+    by_group: dict[str, list[Finding]] = {}
+    for finding in findings:
+        entity = index.at(finding.path, finding.start)
+        if entity in owner:
+            by_group.setdefault(owner[entity], []).append(finding)
+    policy = Policy(options.unsafe, options.checks == "throw", lambda code: _dropped(code, options))
+    read = Reader(analysis)
+    return [decide(g, by_group.get(g.name, []), analysis, index, read, policy) for g in chosen]
+
+
+def _unit(draft: Draft, assembled: Assembled, analysis: Analysis, options: MigrateOptions) -> Unit:
+    read = Reader(analysis)
+    files = sorted({e.path for e in draft.edits})
+    includes = [f for path in files for f in with_unit(assembled.includes.get(path, ()), draft.name)]
+    conflicts = [c for c in assembled.conflicts if c.group == draft.name]
+    findings = [*draft.findings, *includes]
+    status = UnitStatus.MIGRATED if draft.edits else UnitStatus.CLEAN
+    if draft.blockers:
+        status, findings = UnitStatus.BLOCKED, [f for f in draft.findings if f not in draft.blockers]
+        findings += draft.blockers
+    findings += [
+        Finding("TL005", str(c), c.edit.path, c.edit.start, c.edit.end, blocks=True, unit=draft.name) for c in conflicts
+    ]
+    if conflicts:
+        status = UnitStatus.BLOCKED
+    return Unit(
+        draft.name,
+        draft.group.modules,
+        draft.group.entry_points,
+        files=tuple(files),
+        status=status,
+        findings=tuple(sorted((_placed(f, read) for f in findings), key=lambda f: (f.path, f.start, f.end, f.code))),
+        edits=draft.edits if status is UnitStatus.MIGRATED else (),
+        ledger=ledger(
+            draft.findings,
+            analysis.views,
+            [(f.path, f.body_start, f.body_end) for f in draft.functions],
+            checks_throw=options.checks == "throw",
+            flips_ops=draft.flips_ops,
+        ),
+    )
+
+
+def _placed(finding: Finding, read: Reader) -> Finding:
+    """The finding with its line and column."""
+    try:
+        source = read(finding.path)
+    except OSError:
+        return finding
+    return replace(finding, line=source.line_of(finding.start), column=source.column_of(finding.start))
+
+
+def _found(drafts: Sequence[Draft]) -> str:
+    """What was found, in words: "12 units in 3 modules"."""
+    modules = {name for d in drafts for name in d.group.modules}
+    units = f"{len(drafts)} unit{'' if len(drafts) == 1 else 's'}"
+    return f"{units} in {len(modules)} module{'' if len(modules) == 1 else 's'}"

@@ -14,6 +14,11 @@ from torchless.text.lexer import CLOSERS, Kind, Token, code_tokens, lex, match_f
 
 FAMILY = "aiter_"
 REGISTRATION = "rocm_ops.hpp"
+# Headers that a migration includes, or stops including, but does not rewrite: they tie nothing together.
+CORE_HEADERS = frozenset(
+    {"aiter_tensor.h", "aiter_stream.h", "aiter_dispatch.h", "aiter_enum.h", "aiter_hip_common.h", "aiter_opus_plus.h"}
+    | {"aiter_ctypes_error.h", "aiter_logger.h", "dispatch_utils.h", "py_itfs_common.h", REGISTRATION}
+)
 # What stands before a parenthesis without being declared there.
 _NOT_NAMES = frozenset({b"decltype", b"alignas", b"__attribute__", b"sizeof", b"noexcept", b"requires", b"operator"})
 _NOT_NAMES |= {b"bool", b"char", b"short", b"int", b"unsigned", b"long", b"float", b"double", b"void", b"auto"}

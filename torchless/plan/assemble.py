@@ -1,0 +1,153 @@
+"""From the units that go ahead to the new text of every file, include lines last: they follow from all the rest."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from torchless.analysis import Analysis
+from torchless.facts.includes import IncludeGraph
+from torchless.model import Edit, Finding
+from torchless.plan.collect import Dropped
+from torchless.plan.decide import Draft, Reader
+from torchless.rewrites.includes import rewrite_includes
+from torchless.selection import is_cpp, is_header
+from torchless.text.edits import GroupConflict, apply, merge_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What the units that go ahead amount to.
+
+    ``texts``: new bytes by path; ``edits``: merged, by path; ``includes``: the findings about include lines, by path;
+    ``conflicts``: why a unit had to be left out after all.
+    """
+
+    texts: Mapping[str, bytes]
+    edits: Mapping[str, tuple[Edit, ...]]
+    includes: Mapping[str, tuple[Finding, ...]]
+    conflicts: tuple[GroupConflict, ...]
+
+
+def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped: Dropped) -> Assembled:
+    """Merge the edits of ``drafts`` and work out include lines, headers before the files that include them."""
+    merged = merge_groups({d.name: d.edits for d in drafts})
+    ahead = [d for d in drafts if d.name in merged.applied]
+    by_path: dict[str, list[Edit]] = {}
+    for edit in merged.edits:
+        by_path.setdefault(edit.path, []).append(edit)
+    requires: dict[str, set[str]] = {}
+    for draft in ahead:
+        for finding in draft.findings:
+            requires.setdefault(finding.path, set()).update(finding.requires)
+    owns = _own_headers(ahead, analysis)
+    includes: dict[str, tuple[Finding, ...]] = {}
+    texts: dict[str, bytes] = {}
+    graph = analysis.graph
+    for path in _headers_first(_include_files(by_path, ahead, analysis), analysis.graph):
+        view = analysis.views[path]
+        edits = by_path.get(path, [])
+        found = [
+            f
+            for f in rewrite_includes(
+                view,
+                edits,
+                provided=lambda header, path=path, graph=graph: _provided(graph, path, header),  # type: ignore[misc]
+                requires=sorted(requires.get(path, ())),
+                own_headers=owns.get(path, ()),
+                lost_torch=True,
+            )
+            if not dropped(f.code)
+        ]
+        includes[path] = tuple(found)
+        edits = edits + [e for f in found for e in f.edits]
+        if not edits:
+            continue
+        by_path[path] = edits
+        texts[path] = apply(view.source.data, edits)
+        graph = graph.with_overlay({path: texts[path]})
+    for path, edits in by_path.items():
+        if path not in texts:
+            texts[path] = apply(read(path).data, edits)
+    return Assembled(texts, {p: tuple(sorted(es)) for p, es in by_path.items()}, includes, merged.conflicts)
+
+
+def _include_files(by_path: Mapping[str, object], drafts: Sequence[Draft], analysis: Analysis) -> list[str]:
+    """Files whose include lines are looked at: what is edited, and what else the migrated modules alone are made of.
+
+    A header that another module reaches too keeps its lines unless it is edited: that module may live on them.
+    """
+    migrated = {name for d in drafts for name in d.group.modules}
+    own: set[str] = set()
+    foreign: set[str] = set()
+    for module in analysis.project.modules:
+        for source in module.sources:
+            files = analysis.closures.get(source, frozenset())
+            (own if module.name in migrated else foreign).update(files)
+    return sorted(p for p in {*by_path, *(own - foreign)} if is_cpp(p) and p in analysis.views)
+
+
+def _headers_first(paths: Sequence[str], graph: IncludeGraph) -> list[str]:
+    """``paths`` ordered so that a header stands before whatever includes it."""
+    wanted = set(paths)
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(path: str) -> None:
+        if path in seen:
+            return
+        seen.add(path)
+        for other in sorted(wanted.intersection(graph.closure_of(path))):
+            if is_header(other):
+                visit(other)
+        order.append(path)
+
+    for path in sorted(paths):
+        visit(path)
+    return order
+
+
+def _provided(graph: IncludeGraph, path: str, header: str) -> bool:
+    """Whether what ``path`` includes, itself left out, brings ``header`` (in quotes, brackets or bare)."""
+    name = header.strip('<>"')
+    for reached in graph.closure_of(path):
+        if reached != path and (reached == name or posixpath.basename(reached) == name):
+            return True
+    return False
+
+
+def _own_headers(drafts: Sequence[Draft], analysis: Analysis) -> dict[str, list[str]]:
+    """For each source, the headers that declare what it defines and that it does not reach yet, as to be spelled."""
+    out: dict[str, list[str]] = {}
+    for draft in drafts:
+        declared: dict[str, set[str]] = {}
+        for entity in draft.group.entities:
+            if entity.kind == "function" and not entity.defines and is_header(entity.path):
+                declared.setdefault(entity.name, set()).add(entity.path)
+        for function in draft.functions:
+            if is_header(function.path):
+                continue
+            reached = analysis.graph.closure_of(function.path)
+            for header in sorted(declared.get(function.name, ())):
+                if header in reached:
+                    continue
+                spelled = _spelling(analysis.graph, function.path, header)
+                if spelled and spelled not in out.setdefault(function.path, []):
+                    out[function.path].append(spelled)
+    return out
+
+
+def _spelling(graph: IncludeGraph, source: str, header: str) -> str:
+    """The shortest way in which every build of ``source`` can include ``header``; "" when there is none."""
+    folders = [{posixpath.dirname(source), *way} for way in graph.units.get(source, [])]
+    common = set.intersection(*folders) if folders else {posixpath.dirname(source)}
+    spellings = [
+        header[len(folder) + 1 :] for folder in common if folder and header.startswith(f"{folder.rstrip('/')}/")
+    ]
+    return min(spellings, key=lambda s: (len(s), s), default="")
+
+
+def with_unit(findings: Sequence[Finding], unit: str) -> tuple[Finding, ...]:
+    """The findings, marked as belonging to ``unit``."""
+    return tuple(replace(f, unit=unit) for f in findings)

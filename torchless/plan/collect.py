@@ -1,0 +1,73 @@
+"""Everything that rules and rewrites say about the C++ of an analysis, before any unit is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from torchless.analysis import Analysis
+from torchless.model import Finding
+from torchless.plan.residual import residual
+from torchless.rewrites.passing import merge_passing, passing_of
+from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.signatures import rewrite_signatures
+from torchless.rules.engine import Options, ending_checks, examine
+from torchless.rules.model import Ruleset
+from torchless.units.build import rows_of_module
+
+Dropped = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Findings by file, in order of place."""
+
+    by_path: Mapping[str, tuple[Finding, ...]]
+
+    @property
+    def all(self) -> list[Finding]:
+        """Every finding, file by file in path order."""
+        return [f for path in sorted(self.by_path) for f in self.by_path[path]]
+
+
+def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped) -> Collected:
+    """Match rules and signature rewrites against every view, and name what they leave (TL010).
+
+    ``dropped(code)`` says that the user does not want what a code does: such findings are left out, and a construct
+    that nothing else accounts for then shows as TL010.
+    """
+    views = analysis.views
+    active = ruleset.without(frozenset(r.code for r in ruleset.rules if dropped(r.code)))
+    scopes = {path: find_scopes(view.tokens) for path, view in views.items()}
+    passing = merge_passing(passing_of(view, scopes[path]) for path, view in sorted(views.items()))
+    project = analysis.project
+    bound = {row.target.rsplit("::", 1)[-1] for m in project.modules for row in rows_of_module(project, m.sources)}
+    checks = _check_macros(analysis, ruleset)
+    options = Options(project.target_names, checks)
+    out: dict[str, tuple[Finding, ...]] = {}
+    for path, view in sorted(views.items()):
+        examined = examine(view, active, options)
+        signatures = [
+            f for f in rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]) if not dropped(f.code)
+        ]
+        found = [*examined.findings, *signatures]
+        covered = [*examined.covered, *_covered(signatures)]
+        found += residual(view, covered)
+        out[path] = tuple(sorted(found, key=lambda f: (f.start, f.end, f.code, f.message)))
+    return Collected(out)
+
+
+def _covered(findings: Sequence[Finding]) -> list[tuple[int, int]]:
+    """The byte ranges that ``findings`` account for: their edits, or all of a finding that makes none."""
+    out = [(e.start, e.end) for f in findings for e in f.edits]
+    return out + [(f.start, f.end) for f in findings]
+
+
+def _check_macros(analysis: Analysis, ruleset: Ruleset) -> frozenset[str]:
+    """Macros of the project that end in a check without a semicolon, also through one another."""
+    known: frozenset[str] = frozenset()
+    while True:
+        found = known.union(*(ending_checks(view, ruleset, known) for view in analysis.views.values()))
+        if found == known:
+            return known
+        known = found

@@ -1,0 +1,187 @@
+"""Decides, unit by unit, what is edited and what blocks it, from the findings that fall into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from torchless.analysis import Analysis
+from torchless.facts.model import FunctionFact
+from torchless.model import Edit, Finding, Tier
+from torchless.plan.collect import Dropped
+from torchless.project.model import Module, PyOp
+from torchless.rewrites import throw_scope
+from torchless.rewrites.bindings import binding_defaults, stream_setters
+from torchless.rewrites.python_layout import BlackStyle, read_style
+from torchless.rewrites.python_ops import Bound, develop_flags, flips
+from torchless.text.source import SourceFile
+from torchless.units.build import Group, rows_of_module
+from torchless.units.entities import Entity, EntityIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A unit on its way: its findings, the edits that they amount to, and what blocks it.
+
+    ``functions`` are the definitions that belong to it; ``flips_ops`` whether its Python ops change.
+    """
+
+    group: Group
+    findings: tuple[Finding, ...]
+    edits: tuple[Edit, ...]
+    blockers: tuple[Finding, ...]
+    functions: tuple[FunctionFact, ...]
+    flips_ops: bool
+
+    @property
+    def name(self) -> str:
+        """The unit's name."""
+        return self.group.name
+
+
+class Reader:
+    """Reads files of the checkout once, and hands out the same SourceFile each time."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._root = analysis.root
+        self._known = {path: view.source for path, view in analysis.views.items()}
+
+    def __call__(self, path: str) -> SourceFile:
+        """The file at root-relative ``path``. Raises OSError as open() does."""
+        if path not in self._known:
+            self._known[path] = SourceFile(path, (self._root / path).read_bytes())
+        return self._known[path]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the user wants: unsafe edits too, checks that throw, codes to leave out."""
+
+    unsafe: bool
+    checks_throw: bool
+    dropped: Dropped
+
+
+def decide(
+    group: Group,
+    findings: Sequence[Finding],
+    analysis: Analysis,
+    index: EntityIndex,
+    read: Reader,
+    policy: Policy,
+) -> Draft:
+    """Put together everything that concerns ``group``: ``findings`` of its entities, its bindings and Python ops."""
+    functions = _definitions(group, analysis)
+    modules = [m for m in analysis.project.modules if m.name in group.modules]
+    everything = list(findings)
+    ops = _ops(analysis, modules)
+    bound = _bound(analysis, modules, ops)
+    if modules:
+        everything += _python(ops, bound, read, read_style(analysis.root))
+        everything += _bindings(analysis, modules, read, findings)
+    if policy.checks_throw:
+        everything += _throwing(group, analysis)
+    everything = [f for f in everything if not policy.dropped(f.code)]
+    blockers = [_as_blocker(f) for f in everything if _blocks(f, policy)]
+    edits = () if blockers else tuple(e for f in everything for e in f.edits)
+    flipped = any(flips(op, bound.get(op)) for op in ops)
+    unit = tuple(replace(f, unit=group.name) for f in everything)
+    blocked = tuple(replace(f, unit=group.name) for f in blockers)
+    return Draft(group, unit, edits, blocked, functions, flipped)
+
+
+def _blocks(finding: Finding, policy: Policy) -> bool:
+    return finding.blocks or (finding.tier is Tier.UNSAFE and bool(finding.edits) and not policy.unsafe)
+
+
+def _as_blocker(finding: Finding) -> Finding:
+    """A finding whose unsafe edits are not wanted keeps its unit from moving, and says how to move it."""
+    if finding.blocks:
+        return finding
+    advice = finding.help or "look at the change and run again with --unsafe"
+    return replace(finding, blocks=True, help=advice)
+
+
+def _definitions(group: Group, analysis: Analysis) -> tuple[FunctionFact, ...]:
+    """The function definitions among the group's entities."""
+    wanted = {(e.path, e.start, e.name) for e in group.entities if e.kind == "function" and e.defines}
+    out = {
+        f
+        for path in {e.path for e in group.entities}
+        if path in analysis.views
+        for f in analysis.views[path].functions
+        if (path, f.start, f.name) in wanted and f.body_start >= 0
+    }
+    return tuple(sorted(out))
+
+
+def _ops(analysis: Analysis, modules: Sequence[Module]) -> list[PyOp]:
+    names = {m.name for m in modules}
+    return [op for op in analysis.project.ops if op.module in names]
+
+
+def _bound(analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp]) -> dict[PyOp, Bound]:
+    """What the C++ functions behind the ops take and return, where the parser saw them."""
+    by_last_name: dict[str, list[FunctionFact]] = {}
+    for name, functions in analysis.functions.items():
+        by_last_name.setdefault(name.rsplit("::", 1)[-1], []).extend(functions)
+    out: dict[PyOp, Bound] = {}
+    for module in modules:
+        files = set().union(*(analysis.closures.get(s, frozenset()) for s in module.sources))
+        rows = {row.name: row for row in rows_of_module(analysis.project, module.sources)}
+        for op in ops:
+            row = rows.get(op.fc_name) if op.module == module.name else None
+            if row is None:
+                continue
+            seen = [f for f in by_last_name.get(row.target.rsplit("::", 1)[-1], ()) if f.path in files]
+            if seen:
+                takes = any(p.type in ("tensor", "optional_tensor", "tensor_list") for f in seen for p in f.params)
+                gives = any(f.returns in ("tensor", "optional_tensor", "tensor_list") for f in seen)
+                out[op] = Bound(takes, gives)
+    return out
+
+
+def _python(ops: Sequence[PyOp], bound: Mapping[PyOp, Bound], read: Reader, style: BlackStyle) -> list[Finding]:
+    return develop_flags(ops, read, bound, style)
+
+
+def _bindings(
+    analysis: Analysis, modules: Sequence[Module], read: Reader, findings: Sequence[Finding]
+) -> list[Finding]:
+    """The stream setter of each module, and binding defaults that name torch."""
+    out = stream_setters(analysis.project, modules, read, analysis.graph)
+    optional = {(f.path, f.start) for f in findings if f.code == "TL204"}
+    for module in modules:
+        files = set().union(*(analysis.closures.get(s, frozenset()) for s in module.sources))
+        for row in rows_of_module(analysis.project, module.sources):
+            target = row.target.rsplit("::", 1)[-1]
+            seen = [
+                f
+                for name, functions in analysis.functions.items()
+                if name.rsplit("::", 1)[-1] == target
+                for f in functions
+                if f.path in files
+            ]
+
+            def becomes_optional(at: int, _name: str, seen: Sequence[FunctionFact] = seen) -> bool:
+                params = [f.params[at] for f in seen if at < len(f.params)]
+                return bool(params) and all(
+                    p.type == "optional_tensor"
+                    or any(f.path == path and p.start <= start < p.end for path, start in optional)
+                    for f, p in zip(seen, params, strict=False)
+                )
+
+            out += binding_defaults(read(row.path), row, becomes_optional)
+    return out
+
+
+def _throwing(group: Group, analysis: Analysis) -> list[Finding]:
+    names = set(group.entry_points)
+    paths = sorted({e.path for e in group.entities if e.kind == "function" and e.name in names and e.defines})
+    offered = analysis.project.target_names
+    return [f for path in paths for f in throw_scope.findings(analysis.views[path], names, offered)]
+
+
+def entities_by_group(groups: Sequence[Group]) -> dict[Entity, str]:
+    """Entity -> name of the group it belongs to."""
+    return {entity: group.name for group in groups for entity in group.entities}
