@@ -9,14 +9,13 @@ from pathlib import Path
 
 from torchless.project.bindings import read_bindings
 from torchless.project.model import Project
-from torchless.project.modules import directory_names, read_modules
+from torchless.project.modules import VENDORED, directory_names, read_modules
 from torchless.project.ops import DEFINITION, decorator_parameters, read_ops
 from torchless.project.target import read_target
 
 CONFIG = "aiter/jit/optCompilerConfig.json"
 SOURCES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".hip"})
 HEADERS = frozenset({".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc"})
-VENDORED = frozenset({"3rdparty", "third_party"})
 # Folders that hold what a build or a tool made, never what a person edits.
 _SKIPPED = VENDORED | {"build", "blob", "dist", "node_modules", "__pycache__", "venv"}
 Problem = tuple[str, str]

@@ -20,6 +20,7 @@ class Module:
     entry_start: int = -1  # byte range of the entry in the configuration, from the key's quote to the value's last byte
     entry_end: int = -1
     unread: tuple[str, ...] = ()  # expressions of the entry that were not interpreted, as spelled
+    vendored_sources: tuple[str, ...] = ()  # sources in third-party folders: built with the others, never edited
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from torchless.facts.model import TuSpec
 from torchless.project.model import Module, Project
 
 SOURCE_SUFFIXES = (".cu", ".cpp")  # what the JIT compiles; it ignores any other entry of srcs
+VENDORED = frozenset({"3rdparty", "third_party"})  # folders of other people's code
 Problem = tuple[str, str]
 
 _OUTSIDE = "lies outside of the checkout"
@@ -190,7 +191,7 @@ def _module(
     commands = generator if isinstance(generator, list) else [generator]
     module = Module(
         name=name,
-        sources=tuple(dict.fromkeys(sources)),
+        sources=tuple(dict.fromkeys(s for s in sources if VENDORED.isdisjoint(s.split("/")))),
         include_dirs=tuple(dict.fromkeys(d for d in includes if (root / d).is_dir())),
         enable_ck=enable_ck,
         defines=tuple(defines.values()),
@@ -200,6 +201,7 @@ def _module(
         entry_start=span[0],
         entry_end=span[1],
         unread=tuple(dict.fromkeys(unread)),
+        vendored_sources=tuple(dict.fromkeys(s for s in sources if not VENDORED.isdisjoint(s.split("/")))),
     )
     return module, problems
 
