@@ -31,6 +31,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {call.excinfo and call.excinfo.value}"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the user's cache out of it: one cache for all workers of this test run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "torchless-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHLESS_CACHE_DIR", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def mini_aiter(tmp_path: Path) -> Path:
     """A fresh copy of the bundled example, outside of any git tree."""
