@@ -9,14 +9,15 @@ from pathlib import Path, PurePosixPath
 
 from torchless.analysis import Analysis, analyse
 from torchless.facts.cache import Cache, default_folder
-from torchless.facts.flags import HeadersError
-from torchless.facts.model import TuFacts, TuSpec
+from torchless.facts.flags import STUB_PREFIX, HeadersError
+from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.facts.pool import parse_many, prepare_pch
-from torchless.model import Edit, Finding, Unit, UnitStatus
+from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
 from torchless.plan.assemble import Assembled, assemble, with_unit
 from torchless.plan.collect import collect
 from torchless.plan.decide import Draft, Policy, Reader, decide
 from torchless.plan.ledger import ledger
+from torchless.plan.prove import Proof, RunChecks, prove
 from torchless.project.discover import ProjectError, load
 from torchless.project.model import Project
 from torchless.project.target import CORE_HEADERS
@@ -27,6 +28,8 @@ from torchless.text.writer import FileChange
 from torchless.units.build import CodeBase, Group, Grouping, group
 from torchless.units.build import why_joined as chain_of_reasons
 from torchless.units.entities import EntityIndex, entities_of
+from torchless.verify.remembered import remembering
+from torchless.verify.types import CheckJob, CheckResult, check_tus
 
 __all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
 
@@ -112,10 +115,8 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress) -> Migrate
     grouping = group(CodeBase(project, analysis.views, index, analysis.closures, is_header), collected.all)
     chosen = _chosen(grouping, selection)
     drafts = _drafts(chosen, collected.all, analysis, index, options)
-    assembled = assemble(
-        [d for d in drafts if not d.blockers], analysis, Reader(analysis), lambda code: _dropped(code, options)
-    )
-    units = tuple(_unit(d, assembled, analysis, options) for d in drafts)
+    assembled, proof = _proved(drafts, analysis, index, options, progress)
+    units = tuple(_unit(d, assembled, proof, analysis, options) for d in drafts)
     read = Reader(analysis)
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     return MigrateResult(
@@ -225,7 +226,53 @@ def _drafts(
     return [decide(g, by_group.get(g.name, []), analysis, index, read, policy) for g in chosen]
 
 
-def _unit(draft: Draft, assembled: Assembled, analysis: Analysis, options: MigrateOptions) -> Unit:
+def _proved(
+    drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex, options: MigrateOptions, progress: Progress
+) -> tuple[Assembled, Proof]:
+    """Assemble what nothing blocks, check it, and back out what fails, until the rest passes.
+
+    The proof holds the failures of every round, and what the last one saw of the units that stay.
+    """
+    read = Reader(analysis)
+    ahead = [d for d in drafts if not d.blockers and d.edits]
+    failed: dict[str, tuple[Diagnostic, ...]] = {}
+    while True:
+        assembled = assemble(ahead, analysis, read, lambda code: _dropped(code, options))
+        ahead = [d for d in ahead if d.name not in {c.group for c in assembled.conflicts}]
+        proof = prove(
+            ahead,
+            assembled,
+            analysis,
+            index,
+            lambda specs: _parse(specs, analysis.project, options, progress),
+            _checks(analysis, options, progress),
+            options.arch,
+        )
+        failed.update(proof.failed)
+        if not proof.failed:
+            return assembled, replace(proof, failed=failed)
+        ahead = [d for d in ahead if d.name not in proof.failed]
+
+
+def _checks(analysis: Analysis, options: MigrateOptions, progress: Progress) -> RunChecks:
+    """How checks are run: in worker processes, and only those whose results are not remembered."""
+
+    def run(jobs: Sequence[CheckJob]) -> Sequence[CheckResult]:
+        return check_tus(
+            jobs,
+            analysis.root,
+            headers=options.headers,
+            pch=prepare_pch(options.arch, default_folder(), jobs=options.jobs),
+            workers=options.jobs,
+            progress=lambda done, total: progress("checking", done, total),
+        )
+
+    if not options.cache:
+        return run
+    return remembering(run, Cache(analysis.root, headers=options.headers), analysis.graph)
+
+
+def _unit(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis, options: MigrateOptions) -> Unit:
     read = Reader(analysis)
     files = sorted({e.path for e in draft.edits})
     includes = [f for path in files for f in with_unit(assembled.includes.get(path, ()), draft.name)]
@@ -240,6 +287,12 @@ def _unit(draft: Draft, assembled: Assembled, analysis: Analysis, options: Migra
     ]
     if conflicts:
         status = UnitStatus.BLOCKED
+    if draft.name in proof.failed:
+        status = UnitStatus.BACKED_OUT
+        findings += [_check_failed(d, draft.name) for d in proof.failed[draft.name]]
+    elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
+        status = UnitStatus.UNCHECKED
+        findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
     return Unit(
         draft.name,
         draft.group.modules,
@@ -247,7 +300,7 @@ def _unit(draft: Draft, assembled: Assembled, analysis: Analysis, options: Migra
         files=tuple(files),
         status=status,
         findings=tuple(sorted((_placed(f, read) for f in findings), key=lambda f: (f.path, f.start, f.end, f.code))),
-        edits=draft.edits if status is UnitStatus.MIGRATED else (),
+        edits=draft.edits if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED) else (),
         ledger=ledger(
             draft.findings,
             analysis.views,
@@ -255,7 +308,36 @@ def _unit(draft: Draft, assembled: Assembled, analysis: Analysis, options: Migra
             checks_throw=options.checks == "throw",
             flips_ops=draft.flips_ops,
         ),
+        leaks=_leaks(draft, proof),
     )
+
+
+def _check_failed(diagnostic: Diagnostic, unit: str) -> Finding:
+    return Finding(
+        "TL008",
+        f"after the edits: {diagnostic.message} ({diagnostic.path}:{diagnostic.line} of the new text)",
+        diagnostic.path,
+        0,
+        0,
+        Tier.DISPLAY,
+        blocks=True,
+        help="the unit was left as it was; please report what should have been written instead",
+        unit=unit,
+    )
+
+
+def _unchecked(draft: Draft, what: str) -> Finding:
+    path = next((e.path for e in draft.group.entities), "")
+    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.DISPLAY, unit=draft.name)
+
+
+def _leaks(draft: Draft, proof: Proof) -> tuple[str, ...]:
+    """The chains by which the unit's sources still reach torch, one for each file that opens it."""
+    chains: dict[str, tuple[str, ...]] = {}
+    for chain in proof.leaks.get(draft.name, ()):
+        last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
+        chains.setdefault(last, chain)
+    return tuple(" -> ".join(chain) for _, chain in sorted(chains.items()))
 
 
 def _placed(finding: Finding, read: Reader) -> Finding:

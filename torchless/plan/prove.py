@@ -1,0 +1,225 @@
+"""Proves the units that go ahead: which translation units see an edit, what the check of each says, whose it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torchless.analysis import Analysis
+from torchless.facts.includes import specs_of
+from torchless.facts.model import Diagnostic, TuFacts, TuSpec
+from torchless.model import Edit
+from torchless.plan.assemble import Assembled
+from torchless.plan.decide import Draft, Reader
+from torchless.selection import is_cpp
+from torchless.text.edits import unmap_offset
+from torchless.units.entities import Entity, EntityIndex
+from torchless.verify.planted import Place
+from torchless.verify.types import CheckJob, CheckResult
+
+RunChecks = Callable[[Sequence[CheckJob]], Sequence[CheckResult]]
+ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the checks said, by unit name.
+
+    ``failed``: new errors; ``blind``: edited code that no check saw; ``leaks``: project files that still open torch for
+    the unit's own sources, as chains from the source to torch's header. ``checked`` counts units and passes.
+    """
+
+    failed: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    blind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    leaks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    checked: int = 0
+
+
+def prove(
+    drafts: Sequence[Draft],
+    assembled: Assembled,
+    analysis: Analysis,
+    index: EntityIndex,
+    parse_many: ParseMany,
+    run_checks: RunChecks,
+    arch: str,
+) -> Proof:
+    """Check every translation unit that sees an edit of ``drafts`` and hand the results to the units they concern."""
+    jobs = _jobs(drafts, assembled, analysis, index, parse_many, arch)
+    results = run_checks(jobs)
+    owners = _Owners(drafts, analysis, index)
+    failed: dict[str, list[Diagnostic]] = {}
+    leaks: dict[str, set[tuple[str, ...]]] = {}
+    seen: set[Place] = set()
+    wanted: set[Place] = set()
+    unparsed: dict[str, list[str]] = {}
+    for job, result in zip(jobs, results, strict=True):
+        of_source = owners.of_source(job.spec.source)
+        for diagnostic in result.new_diagnostics:
+            for name in owners.of_diagnostic(diagnostic, assembled, job.spec.source):
+                failed.setdefault(name, []).append(diagnostic)
+        for chain in result.torch_opened:
+            for name in of_source:
+                leaks.setdefault(name, set()).add(chain)
+        if result.failure:
+            for name in of_source or owners.all:
+                unparsed.setdefault(name, []).append(result.failure)
+        else:
+            seen.update(set(job.places) - set(result.blind_places))
+        wanted.update(job.places)
+    places = {p: name for p in _places(drafts, assembled, index) for name in owners.of_place(p)}
+    blind: dict[str, set[str]] = {}
+    for place, name in places.items():
+        if place not in seen:
+            blind.setdefault(name, set()).add(f"{place.name} ({place.path})")
+    for name, failures in unparsed.items():
+        blind.setdefault(name, set()).update(failures)
+    return Proof(
+        {n: tuple(dict.fromkeys(ds)) for n, ds in sorted(failed.items())},
+        {n: tuple(sorted(ps)) for n, ps in sorted(blind.items())},
+        {n: tuple(sorted(cs)) for n, cs in sorted(leaks.items())},
+        len(jobs),
+    )
+
+
+def _jobs(
+    drafts: Sequence[Draft],
+    assembled: Assembled,
+    analysis: Analysis,
+    index: EntityIndex,
+    parse_many: ParseMany,
+    arch: str,
+) -> list[CheckJob]:
+    edited = {path: edits for path, edits in assembled.edits.items() if is_cpp(path) and edits}
+    seeing = _sources_that_see(edited, analysis, index)
+    known = {tu.spec: tu for tu in analysis.tus}
+    by_source: dict[str, list[TuSpec]] = {}
+    for spec in known:
+        by_source.setdefault(spec.source, []).append(spec)
+    values = (False, True) if analysis.project.ck_dir else (False,)
+    specs: list[TuSpec] = []
+    for source in seeing:
+        specs += by_source.get(source) or specs_of(
+            analysis.project, analysis.graph, source, enable_ck=values, arch=arch
+        )
+    unknown = [spec for spec in specs if spec not in known]
+    known.update(zip(unknown, parse_many(unknown), strict=True))
+    places = _places(drafts, assembled, index)
+    after = analysis.graph.with_overlay(assembled.texts)
+    jobs: list[CheckJob] = []
+    for spec in specs:
+        facts = known[spec]
+        reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
+        edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
+        jobs.append(CheckJob(spec, edits, facts.diagnostics, _compiled(places, facts)))
+    return jobs
+
+
+def _sources_that_see(edited: Mapping[str, Sequence[Edit]], analysis: Analysis, index: EntityIndex) -> list[str]:
+    """The sources whose closure holds an edited file.
+
+    Where all edits of a file lie inside macros, only the sources that name one: nobody else compiles the change.
+    """
+    read = Reader(analysis)
+    out: set[str] = set()
+    for path, edits in edited.items():
+        users = {source for source, files in analysis.closures.items() if path in files}
+        macros = {index.at(path, e.start) for e in edits} if path in analysis.views else {None}
+        names = {m.name for m in macros if m is not None and m.kind == "macro"}
+        if all(m is not None and m.kind == "macro" for m in macros):
+            names |= _expanding(names, index.of_file(path), read(path).data)
+            word = re.compile(rb"\b(?:" + b"|".join(re.escape(n.encode()) for n in sorted(names)) + rb")\b")
+            mentions: dict[str, bool] = {}
+
+            def mentioned(other: str, path: str = path, word: re.Pattern[bytes] = word) -> bool:
+                return other != path and word.search(read(other).data) is not None
+
+            for source in users:
+                for other in analysis.closures[source]:
+                    if other not in mentions:
+                        mentions[other] = mentioned(other)
+            users = {s for s in users if any(mentions[o] for o in analysis.closures[s])}
+        out |= users
+    return sorted(out)
+
+
+def _expanding(names: set[str], entities: Iterable[Entity], data: bytes) -> set[str]:
+    """Macros of the file that expand one of ``names``, through one another."""
+    found = set(names)
+    macros = [e for e in entities if e.kind == "macro"]
+    while True:
+        more = {
+            m.name
+            for m in macros
+            if m.name not in found
+            and any(re.search(rb"\b" + re.escape(n.encode()) + rb"\b", data[m.start : m.end]) for n in found)
+        }
+        if not more:
+            return found
+        found |= more
+
+
+def _places(drafts: Sequence[Draft], assembled: Assembled, index: EntityIndex) -> list[Place]:
+    """Where an error must be seen: every function definition and macro of the drafts with an edit in its body."""
+    out: set[Place] = set()
+    for draft in drafts:
+        for function in draft.functions:
+            inside = (function.body_start < e.start < function.body_end for e in assembled.edits.get(function.path, ()))
+            if any(inside):
+                out.add(Place(function.path, function.body_start, function.name))
+    return sorted(out)
+
+
+def _compiled(places: Sequence[Place], facts: TuFacts) -> tuple[Place, ...]:
+    """The places that this unit compiles in this pass."""
+    bodies = {(f.path or file.path, f.body_start) for file in facts.files for f in file.functions}
+    return tuple(p for p in places if (p.path, p.offset) in bodies)
+
+
+class _Owners:
+    """Tells whose a source, a place or a diagnostic is."""
+
+    def __init__(self, drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex) -> None:
+        self._index = index
+        self._entities = {e: d.name for d in drafts for e in d.group.entities}
+        self._functions: dict[tuple[str, int], str] = {
+            (f.path, f.body_start): d.name for d in drafts for f in d.functions
+        }
+        self._sources: dict[str, set[str]] = {}
+        modules = {m.name: m.sources for m in analysis.project.modules}
+        for draft in drafts:
+            own = {s for name in draft.group.modules for s in modules[name]}
+            own |= {e.path for e in draft.group.entities if e.path in analysis.closures}
+            for source in own:
+                self._sources.setdefault(source, set()).add(draft.name)
+        self._files: dict[str, set[str]] = {}
+        for draft in drafts:
+            for edit in draft.edits:
+                self._files.setdefault(edit.path, set()).add(draft.name)
+        self._closures = analysis.closures
+        self.all = sorted(d.name for d in drafts)
+
+    def of_source(self, source: str) -> list[str]:
+        """The units whose own source this is."""
+        return sorted(self._sources.get(source, ()))
+
+    def of_place(self, place: Place) -> list[str]:
+        name = self._functions.get((place.path, place.offset))
+        return [name] if name else []
+
+    def of_diagnostic(self, diagnostic: Diagnostic, assembled: Assembled, source: str) -> list[str]:
+        """The units to blame: the one that owns the place, else those of the source, else all that it can see."""
+        edits = assembled.edits.get(diagnostic.path, ())
+        old = unmap_offset(edits, diagnostic.offset)
+        if old is None:
+            old = max((e.start for e in edits if e.start <= diagnostic.offset), default=0)
+        entity = self._index.at(diagnostic.path, old)
+        if entity in self._entities:
+            return [self._entities[entity]]
+        if self._files.get(diagnostic.path):
+            return sorted(self._files[diagnostic.path])
+        if source in self._sources:
+            return self.of_source(source)
+        reached = self._closures.get(source, frozenset())
+        return sorted({n for path, names in self._files.items() if path in reached for n in names}) or self.all
