@@ -1,0 +1,12 @@
+#pragma once
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <assert.h>
+#include <thread>
+#include <hip/hip_version.h>
+#include <hip/hip_common.h>
+#include <hip/amd_detail/amd_hip_runtime.h>
+#include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <hip/hip_vector_types.h>

@@ -1,0 +1,3 @@
+#pragma once
+#include <hip/hip_common.h>
+#include <hip/amd_detail/amd_hip_vector_types.h>

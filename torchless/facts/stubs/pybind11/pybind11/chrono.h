@@ -1,0 +1,3 @@
+#pragma once
+#include <chrono>
+#include <pybind11/pybind11.h>

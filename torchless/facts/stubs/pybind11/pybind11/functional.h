@@ -1,0 +1,3 @@
+#pragma once
+#include <functional>
+#include <pybind11/pybind11.h>

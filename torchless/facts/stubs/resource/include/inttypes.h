@@ -1,0 +1,2 @@
+#pragma once
+#include_next <inttypes.h>

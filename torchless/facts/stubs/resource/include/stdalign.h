@@ -1,0 +1,7 @@
+#pragma once
+#define __alignas_is_defined 1
+#define __alignof_is_defined 1
+#ifndef __cplusplus
+#define alignas _Alignas
+#define alignof _Alignof
+#endif

@@ -1,0 +1,3 @@
+#pragma once
+#include <torch/all.h>
+#include <torch/python.h>
