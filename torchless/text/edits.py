@@ -123,25 +123,25 @@ def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
     """
     pieces: list[bytes] = []
     done = 0
-    for edit in consistent(edits):
-        if edit.end > len(data):
-            raise EditError(f"{edit.path}: {_describe(edit)} ends after the file's {len(data)} bytes")
+    for edit in consistent(edits, len(data)):
         pieces += (data[done : edit.start], edit.new)
         done = edit.end
     pieces.append(data[done:])
     return b"".join(pieces)
 
 
-def consistent(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """``edits`` of one file merged, in order of application.
+def consistent(edits: Iterable[Edit], length: int | None = None) -> tuple[Edit, ...]:
+    """``edits`` of one file of ``length`` bytes (None: unknown) merged, in order of application.
 
-    Raises EditError when they conflict or are of several files.
+    Raises EditError when they conflict, are of several files, or reach beyond the end.
     """
     merged = merge(edits)
     if merged.conflicts:
         raise EditError(str(merged.conflicts[0]))
     if merged.edits and merged.edits[0].path != merged.edits[-1].path:
         raise EditError(f"edits of both {merged.edits[0].path} and {merged.edits[-1].path} for one file")
+    if length is not None and merged.edits and merged.edits[-1].end > length:
+        raise EditError(f"{merged.edits[0].path}: {_describe(merged.edits[-1])} ends after the file's {length} bytes")
     return merged.edits
 
 
