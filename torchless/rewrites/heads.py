@@ -116,6 +116,15 @@ def qualified_name(scopes: Scopes, name: int) -> str:
     return "::".join(around + spelled)
 
 
+def namespace_of(scopes: Scopes, index: int) -> str:
+    """The named namespaces around the token at ``index``: ``aiter::detail``, "" outside of any."""
+    around: list[str] = []
+    for block in scopes.around(index):
+        if block.kind is BlockKind.NAMESPACE:
+            around[:0] = _namespace_parts(scopes.tokens, block)
+    return "::".join(around)
+
+
 def _namespace_parts(tokens: list[Token], block: Block) -> list[str]:
     parts = [
         t.text.decode("latin-1") for t in tokens[block.head : block.open] if t.kind is Kind.NAME and not t.directive
