@@ -14,15 +14,12 @@ from dataclasses import dataclass, field, replace
 from torchless.facts.typing import FileView
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rules.conditions import Verdict, holds_context, judge
-from torchless.rules.match import Bound, Match, Site, match_at
+from torchless.rules.match import PROJECT_CHECKS, Bound, Match, Site, match_at
 from torchless.rules.model import PatternRule, Rule, Ruleset
 from torchless.rules.pattern import Lit, NameIs, Rest, Var
 from torchless.rules.render import Refusal, render
 from torchless.text.edits import apply
 from torchless.text.lexer import Kind, match_backward
-
-PROJECT_CHECKS = "project_checks"
-"""The set that stands for the project's own macros that end in a check; it is filled from Options."""
 
 _TIERS = (Tier.SAFE, Tier.UNSAFE, Tier.DISPLAY)
 _UNKNOWN_HELP = "rewrite it by hand, or give the expression a type that can be seen here"

@@ -15,6 +15,7 @@ from typing import Any
 
 from torchless.model import Tier
 from torchless.rules.conditions import check_constraint, check_context
+from torchless.rules.match import PROJECT_CHECKS
 from torchless.rules.model import Example, PatternRule, Rule, RuleError, Ruleset
 from torchless.rules.pattern import Pattern, PatternError, compile_pattern, compile_template
 
@@ -62,7 +63,7 @@ def read_rules(paths: Iterable[Path]) -> Ruleset:
             raise RuleError(f"{path}: {error.strerror or error}") from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise RuleError(f"{path.name}: not a TOML file: {error}") from None
-    sets: Tables = {}
+    sets: Tables = {PROJECT_CHECKS: {}}
     specific: set[str] = set()
     for name, document in documents:
         _check_keys(document, {"sets", "rule", "specific_members"}, name)

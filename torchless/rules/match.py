@@ -18,6 +18,9 @@ from torchless.text.lexer import CLOSERS, OPENERS, Kind, Token, match_angle, mat
 
 Sets = Mapping[str, Mapping[str, str]]
 
+PROJECT_CHECKS = "project_checks"
+"""The set that stands for the project's own macros that end in a check; the engine's options fill it."""
+
 _ROOT = re.compile(r"(?:torch|c10)::")
 _BINARY = frozenset(
     {b"==", b"!=", b"<=", b">=", b"<", b">", b"&&", b"||", b"+", b"-", b"*", b"/", b"%", b"^", b"|", b"&", b"?", b":",

@@ -245,7 +245,8 @@ def _finish(text: str, elements: list[Element]) -> Pattern:
         following = elements[i + 1]
         if isinstance(element, Var) and isinstance(following, Lit) and following.access:
             elements[i] = Var(element.name, postfix=True, angle=element.angle)
-        if isinstance(element, Var | Rest) and isinstance(following, Var | Rest):
+        unbordered = isinstance(following, Var) or (isinstance(following, Rest) and not following.comma)
+        if isinstance(element, Var | Rest) and unbordered:
             raise PatternError("two metavariables side by side have no border between them")
     if len(elements) == 1 and isinstance(elements[0], Var):
         return Pattern(text, tuple(elements), -1, 0)

@@ -13,6 +13,7 @@ from torchless.text.lexer import CLOSERS, OPENERS, Kind, Token, lex
 # inner(start, end): the bytes of that range with the edits of the matches inside it applied
 Inner = Callable[[int, int], bytes]
 
+_CLOSING = frozenset({b")", b"]", b"}", b";", b","})
 _CONDITIONALS = ("if", "ifdef", "ifndef")
 
 
@@ -39,12 +40,16 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Source and replacement between two runs that stay; -1 where the match's border is, not a kept run."""
+    """Source and replacement between two runs that stay; -1 where the match's border is, not a kept run.
+
+    ``space`` is the blank that the replacement has before the run on the right.
+    """
 
     source: tuple[_Piece, ...]
     new: tuple[Text, ...]
     left: int
     right: int
+    space: bytes = b""
 
 
 def render(
@@ -107,7 +112,7 @@ def _gaps(
                 new.append(Text(b"(", slot.space))
             empty = tokens[bound.first - 1].end
             start = tokens[bound.first].start if bound.last >= bound.first else empty
-            gaps.append(_Gap(tuple(source), tuple(new), left, start))
+            gaps.append(_Gap(tuple(source), tuple(new), left, start, b"" if wrap else slot.space))
             source, at, opened = [], holes[k] + 1, b")" if wrap else b""
             left = tokens[bound.last].end if bound.last >= bound.first else empty
         elif bound.last >= bound.first:
@@ -162,7 +167,7 @@ def _edit(site: Site, gap: _Gap, code: str, depth: int) -> Edit | None:
     while source and new and source[0].key == new[0].text:
         left = source.pop(0).end
         new.pop(0)
-    following = b""
+    following = gap.space
     while source and new and source[-1].key == new[-1].text:
         right = source.pop().start
         following = new.pop().space
@@ -171,13 +176,18 @@ def _edit(site: Site, gap: _Gap, code: str, depth: int) -> Edit | None:
     path, data = site.view.source.path, site.view.source.data
     if not source:
         text = b"".join(t.space + t.text for t in new)
-        if left >= 0:  # belongs to what stands before: inner matches close first
+        closes = right < 0 or following or new[0].text in _CLOSING
+        if left >= 0 and closes:  # goes with what stands before; of insertions at one place the inner ones come first
             return Edit(path, left, left, text, code, -1 - depth)
         return Edit(path, right, right, text.lstrip(b" ") + following, code, depth)
     start, end = source[0].start, source[-1].end
-    text = b"".join(t.space + t.text for t in new).lstrip(b" ")
-    if not new and right >= 0 and not data[end:right].strip(b" \t"):
-        end = right
+    text = b"".join(t.space + t.text for t in new)
+    if left >= 0 and data[left:start].strip(b" ") == b"":
+        start = left  # on one line the blanks are those of the replacement; a line break stays where it is
+    else:
+        text = text.lstrip(b" ")
+    if right >= 0 and data[end:right].strip(b" ") == b"":
+        end, text = right, text + following
     kept = _kept_comments(site, start, end)
     return Edit(path, start, end, text + kept, code)
 
