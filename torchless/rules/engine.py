@@ -244,7 +244,7 @@ def _split_twins(site: Site, ruleset: Ruleset, hits: list[_Hit]) -> tuple[list[F
 
 
 def choose(hits: list[_Hit]) -> list[_Hit]:
-    """The hits that stand, outer ones first: of rivals for a token the most specific wins; the rest nest or are apart."""
+    """The hits that stand, outer ones first: rivals for a token go by how specific they are; the rest nest or are apart."""
     taken: set[int] = set()
     left_to_others: set[int] = set()
     winners: list[_Hit] = []

@@ -108,7 +108,7 @@ def _rule(section: Any, file: str, number: int, sets: Tables) -> Rule:
         _example(e, f"{origin} example {k}")
         for k, e in enumerate(_list(section.get("example", []), origin, "example"), 1)
     )
-    if not examples:
+    if not examples and not texts["rewrite"]:
         raise RuleError(f"{origin}: 'example' is missing: a rule is its own test")
     return Rule(
         texts["code"], texts["name"], texts["summary"], texts["what"], texts["why"], tier, texts["tier_reason"],
