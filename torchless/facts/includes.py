@@ -22,24 +22,22 @@ from torchless.text.paths import canonical_path
 # Where the headers of PyTorch live; its parts are installed under these names.
 TORCH_PREFIXES = ("torch/", "ATen/", "c10/", "caffe2/", "TH/", "THC/", "THH/")
 
-_GAP = rb"(?:[ \t]|\\\r?\n|/\*[^*]*\*/)*"
-_DIRECTIVE = re.compile(rb"#" + _GAP + rb"(?:include_next|include|import)\b")
-_OPERAND = re.compile(_GAP + rb'(?:<([^>\n]*)>|"([^"\n]*)"|([A-Za-z_]\w*))')
-# What can hide a directive, and directives themselves.
+# Backslash-newline, with the blanks that compilers allow in between, is no more than a blank.
+_SPLICE = re.compile(rb"\\[ \t\f\v]*(?:\r\n|\n|\r)")
+_GAP = rb"(?:[ \t\f\v]|%b|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*" % _SPLICE.pattern
+_KEYWORD = rb"#" + _GAP + rb"(?:include_next|include|import)(?![\w$\x80-\xff])"
+_DIRECTIVE = re.compile(_KEYWORD)
+_OPERAND = re.compile(_GAP + rb'(?:<([^>\r\n]*)>|"([^"\r\n]*)"|([A-Za-z_$\x80-\xff][\w$\x80-\xff]*))')
+# What can hide a directive, and directives themselves. In the order of how often they stand in code.
 _TOKEN = re.compile(
-    rb"""
-    (?P<comment>//(?:[^\n\\]|\\\r?\n|\\)*|/\*.*?(?:\*/|\Z))
-  | (?P<raw>\b(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))
-  | "(?:\\.|[^"\\\n])*"?
-  | \b[0-9](?:[eEpP][+-]|'[0-9A-Za-z]|[0-9A-Za-z_.])*
-  | '(?:\\.|[^'\\\n])*'?
-  | (?P<directive>\#"""
-    + _GAP.replace(b" ", rb"\ ")
-    + rb"""(?:include_next|include|import)\b)
-    """,
-    re.X | re.S,
+    rb"(?P<comment>//(?:[^\r\n\\]+|SPLICE|\\)*|/\*.*?(?:\*/|\Z))"
+    rb"|(?P<directive>KEYWORD)"
+    rb'|(?:(?<![\w$\x80-\xff])(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\r\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z))'
+    rb'|"(?:[^"\\\r\n]+|SPLICE|\\.|\\\Z)*"?'
+    rb"|(?<![\w$\x80-\xff])\.?[0-9](?:[eEpP][+-]|'[0-9A-Za-z]|[0-9A-Za-z_.])*"
+    rb"|'(?:[^'\\\r\n]+|SPLICE|\\.|\\\Z)*'?".replace(b"SPLICE", _SPLICE.pattern).replace(b"KEYWORD", _KEYWORD),
+    re.S,
 )
-_BLOCK_COMMENT = re.compile(rb"/\*.*?\*/", re.S)
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -57,37 +55,34 @@ class Include:
 
 
 def scan_includes(data: bytes) -> tuple[Include, ...]:
-    """The include directives of ``data``, in order; those inside comments, strings and macro bodies are not meant."""
+    """The include directives of ``data``, in order; those inside comments, strings and macro bodies are not meant.
+
+    Only the text up to the last candidate is looked at closely, which in most files is the first few lines.
+    """
     last = -1
     for candidate in _DIRECTIVE.finditer(data):
         last = candidate.end()
-    if last < 0:
-        return ()
     found = []
-    comment_end = 0
-    for token in _TOKEN.finditer(data, 0, last):
-        if token.lastgroup == "comment":
-            comment_end = token.end()
-        elif token.lastgroup == "directive" and _starts_line(data, token.start(), comment_end):
-            operand = _OPERAND.match(data, token.end())
-            if operand is None:
-                continue
-            spelled = next(text for text in operand.groups() if text is not None).decode("utf-8", "surrogateescape")
-            found.append(Include(token.start(), spelled, operand[1] is not None, operand[3] is not None))
+    position = len(_BOM) if data.startswith(_BOM) else 0
+    fresh = True  # only blanks and comments so far on this logical line
+    while position < last:
+        token = _TOKEN.search(data, position, last)
+        if token is None:
+            break
+        between = _SPLICE.sub(b"", data[position : token.start()])
+        line = max(between.rfind(b"\n"), between.rfind(b"\r")) + 1
+        fresh = (fresh or line > 0) and not between[line:].strip()
+        position = token.end()
+        if token.lastgroup == "directive" and fresh:
+            operand = _OPERAND.match(data, position)
+            if operand is not None:
+                spelled = next(text for text in operand.groups() if text is not None)
+                name = spelled.decode("utf-8", "surrogateescape")
+                found.append(Include(token.start(), name, operand[1] is not None, operand[3] is not None))
+                position = operand.end()
+        if token.lastgroup != "comment":
+            fresh = False
     return tuple(found)
-
-
-def _starts_line(data: bytes, at: int, comment_end: int) -> bool:
-    """Whether only blanks and comments stand before ``at`` on its logical line."""
-    line = data.rfind(b"\n", 0, at) + 1
-    if data[:line].rstrip(b"\r\n").endswith(b"\\") and line > comment_end:
-        return False
-    before = data[max(line, comment_end) : at]
-    if line <= comment_end <= at:  # a comment on this very line: what stands before it counts too
-        before = _BLOCK_COMMENT.sub(b"", data[line:comment_end]) + before
-        if b"*/" in before:  # it began on an earlier line
-            before = before.rpartition(b"*/")[2]
-    return not before.removeprefix(_BOM).strip()
 
 
 class IncludeGraph:

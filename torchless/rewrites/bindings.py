@@ -16,6 +16,7 @@ from torchless.facts.includes import IncludeGraph
 from torchless.model import Edit, Finding, Tier
 from torchless.project.bindings import SETTER_MACRO
 from torchless.project.model import BindingMacro, BindingRow, BindingTu, Module, Project, PyOp
+from torchless.text.lexer import Kind, code_tokens, lex
 from torchless.text.source import BOM, SourceFile
 
 STREAM_HEADER = "aiter_stream.h"  # declares what the setter macro calls; the registration header does not include it
@@ -113,12 +114,12 @@ def _setter_blocker(project: Project, tu: BindingTu, module: Module) -> Finding 
 def setter_in_macro(source: SourceFile, macro: BindingMacro) -> Finding:
     """The stream setter as the first thing that ``macro`` (of ``source``) registers.
 
-    A body that starts on the line of the #define gets it there; any other gets a line of its own, whose backslash
-    stands in the column of its neighbours when theirs are aligned.
+    It gets a line of its own, whose backslash stands in the column of its neighbours when theirs are aligned; but where
+    the body starts behind something else, as on the line of the #define, it goes between the two.
     """
     line = source.line_of(macro.body_start)
-    if source.line_of(macro.start) != line:
-        start = source.line_start(line)
+    start = source.line_start(line)
+    if not source.data[start : macro.body_start].strip():
         text = _indent_of(source.line_bytes(line)) + _SETTER + b";"
         column = _backslash_column(source, line - 1, line)
         text = text.ljust(column - 1) if len(text) < column - 1 else text + b" "
@@ -171,15 +172,12 @@ def _backslash_column(source: SourceFile, first: int, last: int) -> int:
 def setter_in_body(source: SourceFile, tu: BindingTu) -> Finding:
     """The stream setter as the first statement of a PYBIND11_MODULE body."""
     after = tu.body_start + 1
-    line = source.line_of(tu.body_start)
-    rest = source.line_bytes(line)[after - source.line_start(line) :]
-    has_code = rest.strip() and not rest.lstrip().startswith((b"//", b"/*"))
-    if has_code or line == source.line_count:
+    newline = _rest_of_line(source.data, after, tu.body_end)
+    if newline < 0:
         edit = Edit(tu.path, after, after, b" " + _SETTER + b";", "TL702")
     else:
-        start = source.line_start(line + 1)
-        indent = _body_indent(source, tu)
-        edit = Edit(tu.path, start, start, indent + _SETTER + b";" + source.eol_at(tu.body_start), "TL702")
+        text = _body_indent(source, tu) + _SETTER + b";" + source.eol_at(tu.body_start)
+        edit = Edit(tu.path, newline, newline, text, "TL702")
     return Finding(
         code="TL702",
         message="PYBIND11_MODULE registers no stream setter",
@@ -190,13 +188,21 @@ def setter_in_body(source: SourceFile, tu: BindingTu) -> Finding:
     )
 
 
+def _rest_of_line(data: bytes, start: int, end: int) -> int:
+    """The offset behind the line end that follows ``start``, -1 when code comes first. Comments do not count."""
+    for token in lex(data, start, end):
+        if token.kind is Kind.BLANK and b"\n" in token.text:
+            return token.start + token.text.index(b"\n") + 1
+        if token.kind not in (Kind.BLANK, Kind.COMMENT):
+            return -1
+    return -1
+
+
 def _body_indent(source: SourceFile, tu: BindingTu) -> bytes:
-    """The indentation of the first line inside the body that has text; four blanks when there is none."""
-    last = source.line_of(tu.body_end - 1)
-    for line in range(source.line_of(tu.body_start) + 1, last):
-        text = source.line_bytes(line)
-        if text.strip() and not text.startswith(b"#"):
-            return _indent_of(text)
+    """The indentation of the first statement inside the body; four blanks when there is none."""
+    for token in code_tokens(lex(source.data, tu.body_start + 1, tu.body_end - 1)):
+        if not token.directive:
+            return _indent_of(source.line_bytes(source.line_of(token.start)))
     return b"    "
 
 
@@ -222,17 +228,20 @@ def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: st
     includes = graph.includes(source.path)
     beside = next((i for i in includes if posixpath.basename(i.spelled) == after), None)
     anchor = beside or next((i for i in includes if not i.angled), None) or next(iter(includes), None)
-    offset = anchor.offset if anchor else 0
-    line = source.line_of(offset) + (1 if beside else 0)
+    offset = anchor.offset if anchor else len(BOM) if source.has_bom else 0
     directive = b'#include "%b"' % name.encode()
     eol = source.eol_at(offset)
-    if line > source.line_count:
-        edit = Edit(source.path, len(source.data), len(source.data), eol + directive, "TL704", rank)
+    if beside:
+        behind = (
+            t.start for t in lex(source.data) if t.start > offset and (t.kind is Kind.DIRECTIVE or not t.directive)
+        )
+        at = next(behind, len(source.data))
+        text = directive + eol if source.data[:at].endswith(b"\n") else eol + directive
     else:
-        at = source.line_start(line)
-        if at == 0 and source.has_bom:
-            at = len(BOM)
-        edit = Edit(source.path, at, at, directive + eol, "TL704", rank)
+        line_start = source.line_start(source.line_of(offset))
+        at = offset if source.data[line_start:offset].strip() else line_start
+        text = directive + eol
+    edit = Edit(source.path, at, at, text, "TL704", rank)
     return Finding(
         code="TL704",
         message=f"{name} is not included, and the stream setter needs it",
@@ -247,6 +256,7 @@ _NULLOPT = re.compile(r"(?:c10|at|torch)::nullopt")
 _EMPTY = re.compile(
     r"(?:torch|at)::Tensor(?:\(\)|\{\})|(?:std|c10|at|torch)::optional<(?:torch|at)::Tensor>(?:\(\)|\{\})"
 )
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _TORCH_NAME = re.compile(r"\b(?:torch|at|c10)::")
 
 
@@ -262,7 +272,7 @@ def binding_defaults(
     findings = []
     for index, arg in enumerate(row.args):
         spelled = re.sub(r"\s+", "", arg.default).removeprefix("::")
-        if not _TORCH_NAME.search(spelled):
+        if not _TORCH_NAME.search(_STRING.sub("", spelled)):
             continue
         start, end = arg.default_start, arg.default_end
         is_empty = _EMPTY.fullmatch(spelled) is not None

@@ -79,11 +79,11 @@ def lay_out_decorator(text: str, indent: str, style: BlackStyle) -> str | None:
     formatted = _format(f"{blocks}{indent}{text}\n{indent}def f(): ...\n", style)
     if formatted is None:
         return None
-    body = formatted.removeprefix(blocks)
-    end = re.search(rf"^{indent}def f\(\)", body, re.M)
-    if (body == formatted and blocks) or end is None or not body.startswith(indent + "@"):
+    start = re.search(rf"^{indent}@", formatted, re.M)
+    end = re.search(rf"^{indent}def f\(\)", formatted, re.M)
+    if start is None or end is None:
         return None
-    return body[len(indent) : end.start()].rstrip("\n")
+    return formatted[start.end() - 1 : end.start()].rstrip("\n")
 
 
 def is_laid_out(text: str, style: BlackStyle) -> bool:

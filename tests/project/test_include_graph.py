@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from torchless.facts.includes import (
     Include,
@@ -16,6 +18,7 @@ from torchless.facts.includes import (
     torch_headers,
 )
 from torchless.project.discover import load
+from torchless.text.lexer import Kind, code_tokens, lex
 
 WriteTree = Callable[[Mapping[str, "str | bytes"]], Path]
 
@@ -72,6 +75,28 @@ def test_directives(directive: str, eol: str) -> None:
 )
 def test_what_only_looks_like_a_directive(text: str) -> None:
     assert spelled(text) == []
+
+
+PIECES = [
+    '#include "a.h"', "#include <b/c.h>", "# include M", "#define X ", "#if 0", "#error don't", "\n", "\r\n", "\\\n", " ", "\t",
+    "//", "/*", "*/", '"', "'", "\\", 'R"(', ')"', 'R"d(', ')d"', "1'0", "x", "u8", "<", ">", ";", "(", ")", "é", "#", "include",
+]  # fmt: skip
+
+
+@settings(max_examples=500, derandomize=True, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_directives_are_those_of_the_lexer(text: str) -> None:
+    data = text.encode()
+    tokens = code_tokens(lex(data))
+    expected = [
+        (sharp.start, operand.text.strip(b'<>"').decode())
+        for sharp, keyword, operand in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if sharp.kind is Kind.DIRECTIVE
+        and keyword.text in (b"include", b"include_next", b"import")
+        and operand.directive == keyword.text.decode()
+        and (operand.kind is Kind.HEADER or operand.text.decode().isidentifier())
+    ]
+    assert [(i.offset, i.spelled) for i in scan_includes(data)] == expected
 
 
 def test_offsets_and_kinds() -> None:
