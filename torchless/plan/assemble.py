@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from torchless.analysis import Analysis
-from torchless.facts.includes import IncludeGraph
+from torchless.facts.includes import IncludeGraph, torch_headers
 from torchless.model import Edit, Finding
 from torchless.plan.collect import Dropped
 from torchless.plan.decide import Draft, Reader
@@ -48,15 +48,21 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     for path in _headers_first(_include_files(by_path, ahead, analysis), analysis.graph):
         view = analysis.views[path]
         edits = by_path.get(path, [])
+        own = _located(owns.get(path, ()), analysis)
+        stays = _closure_of_all(graph, [path, *own])
+        # what is brought in for the target's names brings standard headers along
+        standard = _closure_of_all(graph, [path, *own, *_located(requires.get(path, ()), analysis)])
         found = [
             f
             for f in rewrite_includes(
                 view,
                 edits,
-                provided=lambda header, path=path, graph=graph: _provided(graph, path, header),  # type: ignore[misc]
+                provided=lambda header, stays=stays, standard=standard: (  # type: ignore[misc]
+                    header.strip("<>") in standard if header.startswith("<") else header.strip('"') in stays
+                ),
                 requires=sorted(requires.get(path, ())),
                 own_headers=owns.get(path, ()),
-                lost_torch=True,
+                lost_torch=bool(torch_headers(analysis.graph.closure_of(path))),
             )
             if not dropped(f.code)
         ]
@@ -108,13 +114,16 @@ def _headers_first(paths: Sequence[str], graph: IncludeGraph) -> list[str]:
     return order
 
 
-def _provided(graph: IncludeGraph, path: str, header: str) -> bool:
-    """Whether what ``path`` includes, itself left out, brings ``header`` (in quotes, brackets or bare)."""
-    name = header.strip('<>"')
-    for reached in graph.closure_of(path):
-        if reached != path and (reached == name or posixpath.basename(reached) == name):
-            return True
-    return False
+def _closure_of_all(graph: IncludeGraph, paths: Sequence[str]) -> frozenset[str]:
+    """What including all of ``paths`` brings, the first of them left out: names as spelled, and bare file names."""
+    reached = {p for path in paths for p in graph.closure_of(path)} - {paths[0]}
+    return frozenset(reached | {posixpath.basename(p) for p in reached})
+
+
+def _located(names: Iterable[str], analysis: Analysis) -> list[str]:
+    """The headers of the checkout with these names."""
+    wanted = {posixpath.basename(name) for name in names}
+    return [header for header in analysis.project.headers if posixpath.basename(header) in wanted]
 
 
 def _own_headers(drafts: Sequence[Draft], analysis: Analysis) -> dict[str, list[str]]:
