@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
-from cli_samples import BACKED_OUT, BLOCKED, CLEAN, MIGRATED, UNCHECKED, UNSAFE, finding, result
+from cli_samples import BACKED_OUT, BLOCKED, BLOCKER, CLEAN, EDIT, MIGRATED, UNCHECKED, UNSAFE, finding, result
 from rich.console import Console
 
-from torchless.model import Edit, UnitStatus
+from torchless.model import Edit, Tier, UnitStatus
 from torchless.report.json import schema, to_json
 from torchless.report.outcome import code_counts, held_back, judge, next_steps
 from torchless.report.terminal import progress_bar
@@ -50,6 +50,22 @@ def test_the_diagnostic_of_a_unit_that_was_backed_out_is_shown():
 def test_what_the_diff_shows_is_not_repeated():
     assert "about TL201" not in text(judge(EVERYTHING, False))
     assert "about TL201" in text(judge(EVERYTHING, False), verbose=True)
+
+
+def test_in_a_unit_that_stays_everything_else_waits_for_the_blockers():
+    waiting = tuple(finding(line=n, edits=(EDIT,)) for n in (1, 2))
+    blocked = replace(BLOCKED, findings=(*waiting, BLOCKER), ledger=MIGRATED.ledger)
+    said = text(judge(result(blocked), False))
+    assert "about TL201" not in said and "for the caller" not in said
+    assert "  2 more findings would be mended with it (-v lists them)" in said
+    assert text(judge(result(blocked), False), verbose=True).count("about TL201") == 2
+
+
+def test_what_is_only_shown_is_shown_in_a_unit_that_goes_ahead():
+    kept = finding("TL213", tier=Tier.DISPLAY, message="two flavours become one")
+    same = finding("TL210", message="keeps its name")
+    said = text(judge(result(replace(MIGRATED, findings=(kept, same))), False))
+    assert "two flavours become one" in said and "keeps its name" not in said
 
 
 def test_the_ledger_is_folded_and_unfolded():

@@ -97,8 +97,8 @@ def next_steps(outcome: Outcome) -> tuple[str, ...]:
         steps.append(f"The check backed {plural(backed_out, 'unit')} out, untouched; the diagnostics are above.")
     blocked = [unit for unit in left_behind(result) if unit.status is UnitStatus.BLOCKED]
     if blocked:
-        codes = sorted({f.code for unit in blocked for f in unit.findings if f.blocks})
-        tail = f": `torchless explain {codes[0]}` says what a person would do." if codes else "."
+        codes = Counter(f.code for unit in blocked for f in unit.findings if f.blocks).most_common(1)
+        tail = f": `torchless explain {codes[0][0]}` says what a person would do." if codes else "."
         steps.append(f"{plural(len(blocked), 'unit')} blocked{tail}")
     unsafe = held_back(result)
     if unsafe:

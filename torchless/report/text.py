@@ -55,19 +55,31 @@ def _print_unit(console: Console, unit: Unit, applied: set[object], verbose: boo
     if unit.edits and applied.issuperset(unit.edits):
         files = len({edit.path for edit in unit.edits})
         _line(console, f"  {plural(len(unit.edits), 'edit')} in {plural(files, 'file')}", "dim")
-    shown = [f for f in unit.findings if verbose or _needs_reading(f, applied)]
+    shown = [f for f in unit.findings if verbose or _needs_reading(f, unit.status, applied)]
     _print_findings(console, shown, verbose)
+    waiting = len(unit.findings) - len(shown)
+    if waiting and unit.status in (UnitStatus.BLOCKED, UnitStatus.BACKED_OUT):
+        _line(console, f"  {plural(waiting, 'more finding')} would be mended with it (-v lists them)", "dim")
     for leak in unit.leaks:
         _line(console, f"  not yet torch-free: leaks via {leak}", "yellow")
-    _print_ledger(console, unit.ledger, verbose)
+    if verbose or unit.status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED):
+        _print_ledger(console, unit.ledger, verbose)
     if verbose:
         for a, b, why in unit.joined_by:
             _line(console, f"  {a} moves with {b}: {why}", "dim")
 
 
-def _needs_reading(finding: Finding, applied: set[object]) -> bool:
-    """A finding that the diff does not show: a blocker, one without a fix, or a fix that is held back."""
-    return finding.blocks or not finding.edits or not applied.issuperset(finding.edits)
+def _needs_reading(finding: Finding, status: UnitStatus, applied: set[object]) -> bool:
+    """Whether a finding is news to a reader of the diff.
+
+    That are blockers and what torchless says of its own work; and, in a unit that goes ahead, what is only shown, and
+    fixes that are held back. In a unit that stays everything else waits for the blockers.
+    """
+    if finding.blocks or finding.code.startswith("TL0"):
+        return True
+    if status in (UnitStatus.BLOCKED, UnitStatus.BACKED_OUT):
+        return False
+    return finding.tier is Tier.DISPLAY or not applied.issuperset(finding.edits)
 
 
 def _print_findings(console: Console, findings: Iterable[Finding], verbose: bool) -> None:
@@ -80,7 +92,7 @@ def _print_findings(console: Console, findings: Iterable[Finding], verbose: bool
             console.print(_finding_line(finding), soft_wrap=True)
         if cut < len(group):
             _line(console, f"  {group[0].code}: {len(group) - cut} more places (-v lists them)", "dim")
-        for text in dict.fromkeys(f.help for f in group if f.help):
+        for text in dict.fromkeys(" ".join(f.help.split()) for f in group if f.help):
             _line(console, f"    help: {text}", "cyan")
 
 
@@ -89,7 +101,7 @@ def _finding_line(finding: Finding) -> Text:
     line = Text("  ")
     line.append(place(finding.path, finding.line, finding.column))
     line.append(f" {finding.code} ", "bold red" if finding.blocks else "bold")
-    line.append(f"{mark}{finding.message}")
+    line.append(mark + " ".join(finding.message.split()))
     return line
 
 
