@@ -18,7 +18,7 @@ from torchless.rewrites.insertion import comment_above, is_blank_line_before, li
 from torchless.rewrites.scopes import Block, BlockKind, Scopes, find_scopes
 from torchless.rewrites.statements import Statement, block_statements
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, Token
 
 # launches(name): does a function of that unqualified name launch a kernel, itself or through what it calls?
 Launches = Callable[[str], bool]
@@ -109,11 +109,12 @@ def _guard(
             help="where the device is known, add a HipDeviceGuard; without it, launches go to the current device",
         )
     place = line_before(view, block, statement.first)
-    if place is None:
-        return None
+    if place is None:  # something else stands before it on its line
+        edit = Edit(view.source.path, name.start, name.start, _statement(tensor) + b" ", "TL403")
+        return _added(view, tensor, name, edit)
     offset, indent = place
     eol = view.source.eol_at(offset)
-    text = indent + b"const HipDeviceGuard device_guard(" + tensor + b".device_id);" + eol
+    text = indent + _statement(tensor) + eol
     above = comment_above(view, offset)
     if above != offset or not _takes_stream(view, statement):
         # a paragraph of its own, in front of the comment that belongs to the statement
@@ -122,13 +123,20 @@ def _guard(
         text = text if is_blank_line_before(view, offset) else eol + text
         if _opens_body(view, block, offset):
             text = text.removeprefix(eol)
-    edit = Edit(view.source.path, offset, offset, text, "TL403")
+    return _added(view, tensor, name, Edit(view.source.path, offset, offset, text, "TL403"))
+
+
+def _statement(tensor: bytes) -> bytes:
+    return b"const HipDeviceGuard device_guard(" + tensor + b".device_id);"
+
+
+def _added(view: FileView, tensor: bytes, at: Token, edit: Edit) -> Finding:
     return Finding(
         "TL403",
         f"this function launches without a device guard: the device of {tensor.decode('latin-1')} becomes current",
         view.source.path,
-        name.start,
-        name.end,
+        at.start,
+        at.end,
         edits=(edit,),
         requires=("aiter_hip_common.h",),
     )

@@ -85,7 +85,8 @@ def tensor_uses(view: FileView, scopes: Scopes) -> list[TensorUse]:
     out = []
     for i, token in enumerate(view.tokens):
         if token.kind is Kind.NAME and _names_tensor(view, scopes, i, own_aliases):
-            out.append(_describe(view, scopes, i, token.text in own_aliases))
+            keeps = token.text in own_aliases and qualified_first(view.tokens, i) == i
+            out.append(_describe(view, scopes, i, keeps))
     return out
 
 
