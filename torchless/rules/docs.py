@@ -57,7 +57,7 @@ def pages(rules: tuple[Rule, ...]) -> dict[str, str]:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the pages of the installed rules into ``folder`` and remove those of rules that are gone; gives the paths."""
+    """Write the rules' pages into ``folder`` and remove those of rules that are gone; gives the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = pages(load_rules().rules)
     for stale in folder.glob("*.md"):

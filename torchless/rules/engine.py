@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from torchless.facts.typing import FileView
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rules.conditions import Verdict, holds_context, judge
+from torchless.rules.int_arrays import local_int_arrays
 from torchless.rules.match import PROJECT_CHECKS, Bound, Match, Site, match_at
 from torchless.rules.model import PatternRule, Rule, Ruleset
 from torchless.rules.pattern import Lit, NameIs, Rest, Var
@@ -95,14 +96,25 @@ def examine(view: FileView, ruleset: Ruleset, options: Options | None = None) ->
     site = Site(view, index.sets)
     hits, doubts = _collect(site, index, ruleset)
     notes, hits = _split_twins(site, ruleset, hits)
+    arrays = local_int_arrays(view) if any(r.rewrite == "int_arrays" for r in ruleset.rules) else []
+    spans = [(f.start, f.end) for f in arrays]
+    hits = [h for h in hits if not _in_any(view.tokens[h.match.first].start, spans)]
     standing = choose(hits)
     _render_all(site, standing)
     claimed = {i for hit in standing for i in hit.claimed}
     out = [_finding(site, hit, options) for hit in standing if not hit.pattern.yields]
     out += [finding for at, finding in doubts.items() if at not in claimed]
-    out += notes
-    covered = _coverage(site, standing) + [(note.start, note.end) for note in notes]
+    out += notes + arrays
+    covered = (
+        _coverage(site, standing)
+        + [(f.start, f.end) for f in notes]
+        + [(e.start, e.end) for f in arrays for e in f.edits]
+    )
     return Examined(tuple(sorted(out, key=lambda f: (f.start, f.end, f.code, f.message))), tuple(sorted(covered)))
+
+
+def _in_any(offset: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= offset < end for start, end in spans)
 
 
 def ending_checks(view: FileView, ruleset: Ruleset, known: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -123,7 +135,7 @@ def ending_checks(view: FileView, ruleset: Ruleset, known: frozenset[str] = froz
 
 
 def _index(ruleset: Ruleset, options: Options) -> _Index:
-    sets = {**ruleset.sets, PROJECT_CHECKS: dict.fromkeys(options.check_macros, "")}
+    sets = {**ruleset.sets, PROJECT_CHECKS: {name: name for name in options.check_macros}}
     by_text: dict[bytes, list[Entry]] = {}
     lone: list[Entry] = []
     for rule in ruleset.rules:
@@ -244,7 +256,7 @@ def _split_twins(site: Site, ruleset: Ruleset, hits: list[_Hit]) -> tuple[list[F
 
 
 def choose(hits: list[_Hit]) -> list[_Hit]:
-    """The hits that stand, outer ones first: rivals for a token go by how specific they are; the rest nest or are apart."""
+    """The hits that stand, outer ones first: the most specific of rivals for a token, and what nests or lies apart."""
     taken: set[int] = set()
     left_to_others: set[int] = set()
     winners: list[_Hit] = []

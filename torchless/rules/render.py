@@ -106,13 +106,15 @@ def _gaps(
             assert isinstance(slot, Slot)
             wrap = slot.parens and not _is_primary(tokens, bound)
             new = _new_text(site, pattern, template, match, at, holes[k], inner, opened)
+            space = slot.space
             if bound.last < bound.first and new and new[-1].text == b"," and not slot.comma:
-                new.pop()
+                new.pop()  # nothing follows the comma
+                space = b""
             if wrap:
                 new.append(Text(b"(", slot.space))
             empty = tokens[bound.first - 1].end
             start = tokens[bound.first].start if bound.last >= bound.first else empty
-            gaps.append(_Gap(tuple(source), tuple(new), left, start, b"" if wrap else slot.space))
+            gaps.append(_Gap(tuple(source), tuple(new), left, start, b"" if wrap else space))
             source, at, opened = [], holes[k] + 1, b")" if wrap else b""
             left = tokens[bound.last].end if bound.last >= bound.first else empty
         elif bound.last >= bound.first:
@@ -178,7 +180,7 @@ def _edit(site: Site, gap: _Gap, code: str, depth: int) -> Edit | None:
         text = b"".join(t.space + t.text for t in new)
         closes = right < 0 or following or new[0].text in _CLOSING
         if left >= 0 and closes:  # goes with what stands before; of insertions at one place the inner ones come first
-            return Edit(path, left, left, text, code, -1 - depth)
+            return Edit(path, left, left, text + following if left == right else text, code, -1 - depth)
         return Edit(path, right, right, text.lstrip(b" ") + following, code, depth)
     start, end = source[0].start, source[-1].end
     text = b"".join(t.space + t.text for t in new)
