@@ -213,10 +213,14 @@ def _forget_stdout() -> None:
 
 @torchless.command()
 @click.argument("code")
-def explain(code: str) -> int:
+@click.option("--rules", "rule_files", multiple=True, metavar="FILE", help="Know rules of your own, too.")
+def explain(code: str, rule_files: tuple[str, ...]) -> int:
     """Print the page of rule CODE: what it does, why, how safe its fix is, before and after."""
-    config.check_codes([code.upper()], _rule_names(()))
-    _emit(f"{docs.explain(code.upper()).rstrip()}\n".encode())
+    names = _rule_names(rule_files)
+    if code.upper() not in names:
+        config.check_codes([code.upper()], names)
+        raise api.UsageError(f"{code.upper()} stands for several rules: `torchless rules` lists them")
+    _emit(docs.explain(code.upper(), rule_files).encode())
     return NOTHING_LEFT
 
 

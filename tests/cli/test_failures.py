@@ -34,6 +34,7 @@ def test_unknown_codes_name_near_ones(run, fake, checkout):
     assert_refused(run("migrate", "--ignore", "E501", cwd=checkout), "unknown code 'E501'")
     assert_refused(run("explain", "TL999", cwd=checkout), "unknown code 'TL999'")
     assert_refused(run("explain", "torch-check", cwd=checkout), "that is the name of TL301")
+    assert_refused(run("explain", "TL3", cwd=checkout), "TL3 stands for several rules")
 
 
 def test_an_unknown_flag_and_a_bad_value(run, checkout):

@@ -86,9 +86,9 @@ def next_steps(outcome: Outcome) -> tuple[str, ...]:
         steps.append(f"{plural(len(result.files_failed), 'file')} could not be analysed; see TL006 and TL003 above.")
     if outcome.written and result.changes:
         steps.append(f"Wrote {changed}. Rebuild and test; `torchless undo` takes the write back.")
-    elif result.changes and not result.mergeable:
+    elif not result.mergeable:
         steps.append(
-            "This is a dry run against the bundled target headers: the checkout has none, so it cannot be merged here."
+            "This was tried against bundled target headers: the checkout has none, so it cannot be merged here."
         )
     elif result.changes:
         steps.append(f"Read the diff ({changed}), then run the same command with --write.")
