@@ -160,10 +160,10 @@ def _recover(paths: Sequence[Path]) -> None:
 
 def _write(result: api.MigrateResult, allow_dirty: bool) -> None:
     """Put the changes on disk, all or none. Raises UsageError when that would not be safe, WriteError."""
-    if not result.changes:
-        return
     if not result.mergeable:
         raise api.UsageError("--write: the checkout lacks the target's headers, so the result would not compile")
+    if not result.changes:
+        return
     root = Path(result.root)
     dirty = () if allow_dirty else git.uncommitted(root, result.changes)
     if dirty:
