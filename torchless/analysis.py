@@ -14,7 +14,7 @@ from torchless.model import Confidence, Finding, Tier
 from torchless.project.model import Project
 from torchless.selection import Selection, is_cpp
 from torchless.text.source import SourceFile
-from torchless.units.scope import analysis_scope, has_torch_text
+from torchless.units.scope import has_torch_text, with_siblings
 
 ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
 
@@ -51,53 +51,74 @@ class Analysis:
         return {name: tuple(sorted(group)) for name, group in found.items()}
 
 
-def analyse(
-    project: Project,
-    selection: Selection,
-    parse_many: ParseMany,
-    *,
-    arch: str,
-    defines: Sequence[str] = (),
-    include_dirs: Sequence[str] = (),
-    is_foreign: Callable[[str], bool],
-) -> Analysis:
-    """Look at everything that the units of ``selection`` can reach.
+class Analyst:
+    """Looks at more and more of a project; what was read and parsed once is kept."""
 
-    ``is_foreign(path)`` says of a header that a migration stops including it instead of editing it. ``defines`` and
-    ``include_dirs`` are added to every unit. Files that cannot be read become findings.
-    """
-    graph = graph_of(project)
-    reached = {source: graph.closure_of(source) for source in project.sources}
-    known = set(project.sources) | set(project.headers)
-    closures = {source: frozenset(known.intersection(via)) for source, via in reached.items()}
-    texts = _Texts(Path(project.root))
-    chosen = _selected_sources(project, selection, closures)
-    scope = analysis_scope(project, chosen, closures, texts.torchy, is_foreign)
-    specs: list[TuSpec] = []
-    for source in scope.sources:
-        if torch_headers(reached[source]) or any(texts.torchy(path) for path in closures[source]):
-            for spec in specs_of(project, graph, source, enable_ck=_ck_values(project), arch=arch):
-                folders = (*spec.include_dirs, *include_dirs)
-                specs.append(replace(spec, include_dirs=folders, defines=(*spec.defines, *defines)))
-    tus = tuple(parse_many(specs))
-    files = {path for source in scope.sources for path in closures[source] if texts.torchy(path)}
-    views = _views(sorted(files | selection.headers), texts, tus)
-    findings = [*_parse_findings(tus), *texts.failures]
-    return Analysis(project, graph, selection, closures, views, tus, tuple(findings))
+    def __init__(
+        self,
+        project: Project,
+        selection: Selection,
+        parse_many: ParseMany,
+        *,
+        arch: str,
+        defines: Sequence[str] = (),
+        include_dirs: Sequence[str] = (),
+    ) -> None:
+        self.project = project
+        self.selection = selection
+        self.graph = graph_of(project)
+        self._parse_many = parse_many
+        self._arch = arch
+        self._defines = tuple(defines)
+        self._include_dirs = tuple(include_dirs)
+        self._texts = _Texts(Path(project.root))
+        self._tus: dict[TuSpec, TuFacts] = {}
+        known = {*project.sources, *project.headers}
+        self.closures = {s: frozenset(known.intersection(self.graph.closure_of(s))) for s in project.sources}
+
+    def first_sources(self) -> frozenset[str]:
+        """The sources that the selection means, with those of the same modules."""
+        chosen = set(self.selection.sources)
+        for module in self.project.modules:
+            if module.name in self.selection.modules:
+                chosen.update(module.sources)
+        for header in self.selection.headers:
+            chosen.update(source for source, files in self.closures.items() if header in files)
+        return frozenset(s for s in with_siblings(self.project, chosen) if s in self.closures)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a project file, b"" when it cannot be read."""
+        return self._texts.get(path).data
+
+    def look(self, sources: Iterable[str]) -> Analysis:
+        """Parse ``sources`` where they could have torch, and view every such file that they reach."""
+        wanted = sorted(sources)
+        specs = [spec for source in wanted if self._could_have_torch(source) for spec in self._specs(source)]
+        missing = [spec for spec in specs if spec not in self._tus]
+        self._tus.update(zip(missing, self._parse_many(missing), strict=True))
+        tus = tuple(self._tus[spec] for spec in specs)
+        files = {path for source in wanted for path in self.closures[source] if self._texts.torchy(path)}
+        views = _views(sorted(files | self.selection.headers), self._texts, tus)
+        findings = [*_parse_findings(tus), *self._texts.failures]
+        return Analysis(self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings))
+
+    def _could_have_torch(self, source: str) -> bool:
+        closure = self.graph.closure_of(source)
+        return bool(torch_headers(closure)) or any(self._texts.torchy(path) for path in self.closures[source])
+
+    def _specs(self, source: str) -> list[TuSpec]:
+        return [
+            replace(
+                spec,
+                include_dirs=(*spec.include_dirs, *self._include_dirs),
+                defines=(*spec.defines, *self._defines),
+            )
+            for spec in specs_of(self.project, self.graph, source, enable_ck=_ck_values(self.project), arch=self._arch)
+        ]
 
 
 def _ck_values(project: Project) -> tuple[bool, ...]:
     return (False, True) if project.ck_dir else (False,)
-
-
-def _selected_sources(project: Project, selection: Selection, closures: Mapping[str, frozenset[str]]) -> list[str]:
-    chosen = set(selection.sources)
-    for module in project.modules:
-        if module.name in selection.modules:
-            chosen.update(s for s in module.sources if s in closures)
-    for header in selection.headers:
-        chosen.update(source for source, files in closures.items() if header in files)
-    return sorted(chosen & closures.keys())
 
 
 class _Texts:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from torchless.analysis import Analysis, analyse
+from torchless.analysis import Analysis, Analyst
 from torchless.facts.cache import Cache, default_folder
 from torchless.facts.flags import STUB_PREFIX, HeadersError
 from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.facts.pool import parse_many, prepare_pch
 from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
 from torchless.plan.assemble import Assembled, assemble, with_unit
-from torchless.plan.collect import collect
+from torchless.plan.collect import Collected, collect
 from torchless.plan.decide import Draft, Policy, Reader, decide
 from torchless.plan.ledger import ledger
 from torchless.plan.prove import Proof, RunChecks, prove
@@ -22,12 +22,13 @@ from torchless.project.discover import ProjectError, load
 from torchless.project.model import Project
 from torchless.project.target import CORE_HEADERS
 from torchless.rules.load import load_rules
-from torchless.rules.model import RuleError
+from torchless.rules.model import RuleError, Ruleset
 from torchless.selection import Selection, SelectionError, codes_match, is_header, select
 from torchless.text.writer import FileChange
 from torchless.units.build import CodeBase, Group, Grouping, group
 from torchless.units.build import why_joined as chain_of_reasons
 from torchless.units.entities import EntityIndex, entities_of
+from torchless.units.scope import further_sources, with_siblings
 from torchless.verify.remembered import remembering
 from torchless.verify.types import CheckJob, CheckResult, check_tus
 
@@ -99,20 +100,18 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress) -> Migrate
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
         ruleset = load_rules(options.rule_files)
         mergeable = _require_target(project, options)
-        analysis = analyse(
+        analyst = Analyst(
             project,
             selection,
             lambda specs: _parse(specs, project, options, progress),
             arch=options.arch,
             defines=options.defines,
             include_dirs=options.include_dirs,
-            is_foreign=lambda path: PurePosixPath(path).name in CORE_HEADERS,
         )
+        analysis, collected, grouping = _grouped(analyst, ruleset, options)
     except (ProjectError, SelectionError, RuleError, HeadersError) as error:
         raise UsageError(str(error)) from None
-    collected = collect(analysis, ruleset, lambda code: _dropped(code, options))
     index = EntityIndex(e for view in analysis.views.values() for e in entities_of(view))
-    grouping = group(CodeBase(project, analysis.views, index, analysis.closures, is_header), collected.all)
     chosen = _chosen(grouping, selection)
     drafts = _drafts(chosen, collected.all, analysis, index, options)
     assembled, proof = _proved(drafts, analysis, index, options, progress)
@@ -132,6 +131,27 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress) -> Migrate
         notes=(*selection.notes, *(f"{path}: {text}" for path, text in project.problems)),
         grouping=grouping,
     )
+
+
+def _grouped(analyst: Analyst, ruleset: Ruleset, options: MigrateOptions) -> tuple[Analysis, Collected, Grouping]:
+    """Look at the selection, and at whatever a change to its shared headers ties to it, until its units are whole."""
+    sources = analyst.first_sources()
+    while True:
+        analysis = analyst.look(sources)
+        collected = collect(analysis, ruleset, lambda code: _dropped(code, options))
+        index = EntityIndex(e for view in analysis.views.values() for e in entities_of(view))
+        code = CodeBase(analysis.project, analysis.views, index, analysis.closures, is_header)
+        grouping = group(code, collected.all)
+        entities = [
+            entity
+            for chosen in _chosen(grouping, analysis.selection)
+            for entity in chosen.entities
+            if PurePosixPath(entity.path).name not in CORE_HEADERS
+        ]
+        more = further_sources(entities, sources, analysis.views.keys(), analyst.closures, analyst.read, is_header)
+        if not more:
+            return analysis, collected, grouping
+        sources = with_siblings(analysis.project, sources | more) & analyst.closures.keys()
 
 
 def why_joined(result: MigrateResult, a: str, b: str) -> str:

@@ -23,12 +23,11 @@ _TYPES = {
     "Scalar": "scalar",
 }
 # What `using namespace at;` makes visible besides the types; source: the enumerators of at::ScalarType.
-_CONSTANTS = tuple(
-    f"k{name}"
-    for name in (
-        "Byte Char Short Int Long Half Float Double Bool BFloat16 UInt8 Int8 Int16 Int32 Int64 Float16 Float32 Float64 "
-        "UInt16 UInt32 UInt64 Float8_e5m2 Float8_e4m3fn Float8_e5m2fnuz Float8_e4m3fnuz Float8_e8m0fnu CUDA CPU HIP"
-    ).split()
+_CONSTANTS = (
+    *("kByte", "kChar", "kShort", "kInt", "kLong", "kHalf", "kFloat", "kDouble", "kBool", "kBFloat16"),
+    *("kUInt8", "kInt8", "kInt16", "kInt32", "kInt64", "kFloat16", "kFloat32", "kFloat64", "kUInt16", "kUInt32"),
+    *("kUInt64", "kFloat8_e5m2", "kFloat8_e4m3fn", "kFloat8_e5m2fnuz", "kFloat8_e4m3fnuz", "kFloat8_e8m0fnu"),
+    *("kCUDA", "kCPU", "kHIP"),
 )
 _OPTIONALS = frozenset({b"optional"})
 _LISTS = frozenset({b"vector", b"ArrayRef", b"initializer_list", b"List"})
@@ -105,7 +104,8 @@ def find_declarations(tokens: list[Token], aliases: Mapping[str, str]) -> Iterat
             if j + 1 < len(tokens) and tokens[j].kind is Kind.NAME and tokens[j + 1].text in (b"=", b"{"):
                 stop = _statement_end(tokens, j + 2)
                 if stop > j + 2:
-                    yield Declaration(tokens[j].text, tokens[j].start, "", tokens[j].start, ends[j], j + 2, stop - 1)
+                    # not visible in its own initialiser
+                    yield Declaration(tokens[j].text, tokens[j].start, "", tokens[stop].start, ends[j], j + 2, stop - 1)
             i = j
             continue
         kind, after = type_at(tokens, i, aliases)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from torchless.project.model import Project
+from torchless.units.entities import Entity
 
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _TORCH_TEXT = re.compile(
@@ -24,51 +24,43 @@ def has_torch_text(data: bytes) -> bool:
     return _TORCH_TEXT.search(data) is not None and _TORCH_TEXT.search(_COMMENT.sub(b"", data)) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The files to analyse: sources to parse (their whole closure is looked at), and modules they belong to."""
+def with_siblings(project: Project, sources: Iterable[str]) -> frozenset[str]:
+    """``sources`` and every other source of the modules that they belong to: a module moves as a whole."""
+    out = set(sources)
+    while True:
+        more = {s for m in project.modules if out.intersection(m.sources) for s in m.sources} - out
+        if not more:
+            return frozenset(out)
+        out |= more
 
-    sources: tuple[str, ...]
-    modules: tuple[str, ...]
 
-
-def analysis_scope(
-    project: Project,
-    selected: Iterable[str],
+def further_sources(
+    entities: Iterable[Entity],
+    known: frozenset[str],
+    looked_at: Collection[str],
     closures: Mapping[str, frozenset[str]],
-    torchy: Callable[[str], bool],
-    foreign: Callable[[str], bool],
-) -> Scope:
-    """Start from the ``selected`` sources and take in every module that shares a torch file with one already in.
+    read: Callable[[str], bytes],
+    is_header: Callable[[str], bool],
+) -> frozenset[str]:
+    """Sources outside of ``known`` that could be tied to ``entities``, which are about to change in a shared header.
 
-    ``torchy(path)`` says whether a file could hold torch; ``foreign(path)`` whether it is a header that a migration
-    stops including instead of editing: such a header ties nothing.
+    Such a source reaches the header and, in a file that nobody has ``looked_at``, names one of its entities. (What an
+    edit of the header does to all the others is for the check to see.)
     """
-    modules_of: dict[str, list[str]] = {}
-    for module in project.modules:
-        for source in module.sources:
-            modules_of.setdefault(source, []).append(module.name)
-    sources_of = {m.name: m.sources for m in project.modules}
-
-    def shared(source: str) -> list[str]:
-        return [p for p in closures.get(source, ()) if torchy(p) and not foreign(p)]
-
-    users: dict[str, set[str]] = {}
-    for source in closures:
-        for path in shared(source):
-            users.setdefault(path, set()).add(source)
-    done: set[str] = set()
-    modules: set[str] = set()
-    queue = sorted(selected)
-    while queue:
-        source = queue.pop()
-        if source in done:
-            continue
-        done.add(source)
-        for name in modules_of.get(source, ()):
-            if name not in modules:
-                modules.add(name)
-                queue.extend(s for s in sources_of[name] if s not in done)
-        for path in shared(source):
-            queue.extend(s for s in users.get(path, ()) if s not in done)
-    return Scope(tuple(sorted(done)), tuple(sorted(modules)))
+    names: dict[str, set[str]] = {}
+    for entity in entities:
+        if entity.name and is_header(entity.path):
+            names.setdefault(entity.path, set()).add(entity.last_name)
+    out: set[str] = set()
+    for header, words in sorted(names.items()):
+        pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(w.encode("latin-1")) for w in sorted(words)) + rb")\b")
+        mentions: dict[str, bool] = {}
+        for source, files in closures.items():
+            if source in known or source in out or header not in files:
+                continue
+            for path in files:
+                if path not in mentions:
+                    mentions[path] = path not in looked_at and pattern.search(read(path)) is not None
+            if any(mentions[path] for path in files):
+                out.add(source)
+    return frozenset(out)
