@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -22,7 +23,16 @@ def test_stdout_is_a_diff_that_git_applies(run, fake, repository):
     done = subprocess.run(["git", "apply"], cwd=repository, input=ran.out, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert (repository / "csrc/scale.cu").read_bytes() == NEW
-    assert {line[:1] for line in ran.out.splitlines()} <= {b"d", b"i", b"-", b"+", b"@", b" ", b"\\"}
+    assert {line[:1] for line in ran.out.splitlines()} <= {b"-", b"+", b"@", b" ", b"\\"}
+
+
+def test_git_applies_the_diff_below_the_top_of_a_larger_tree(run, fake, repository):
+    inner = repository / "vendored"
+    (inner / "csrc").mkdir(parents=True)
+    shutil.copy(repository / "csrc/scale.cu", inner / "csrc/scale.cu")
+    fake(result(MIGRATED, root=inner))
+    subprocess.run(["git", "apply"], cwd=inner, input=run("migrate", cwd=inner).out, check=True)
+    assert (inner / "csrc/scale.cu").read_bytes() == NEW
 
 
 def test_a_dry_run_writes_nothing(run, fake, checkout):

@@ -93,7 +93,7 @@ def changed_lines(diff: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
     """The lines (1-based) that a diff takes away and brings in, read by its hunk headers alone."""
     gone: dict[int, bytes] = {}
     come: dict[int, bytes] = {}
-    rows = iter(diff.split(b"\n")[3:])
+    rows = iter(diff.split(b"\n")[2:])
     for row in rows:
         header = re.match(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", row)
         if not header:
@@ -160,7 +160,7 @@ def test_the_text_is_what_git_would_print(repository: Path, touched: set[int], c
     run(repository, ["git", "add", "g.cu"])
     (repository / "g.cu").write_bytes(new)
     expected = run(repository, ["git", "diff", "--patience", "g.cu"])
-    assert unified_diff("g.cu", old, new) == re.sub(rb"(?m)^index .*\n", b"", expected)
+    assert unified_diff("g.cu", old, new) == re.sub(rb"(?m)^(diff --git|index) .*\n", b"", expected)
 
 
 NAMES = [
@@ -183,7 +183,7 @@ def test_names_that_git_quotes(repository: Path, name: str) -> None:
     run(repository, ["git", "add", "--", name])
     (repository / name).write_bytes(new)
     expected = run(repository, ["git", "diff", "--", name])
-    assert diff == re.sub(rb"(?m)^index .*\n", b"", expected)
+    assert diff == re.sub(rb"(?m)^(diff --git|index) .*\n", b"", expected)
 
 
 @pytest.mark.parametrize(

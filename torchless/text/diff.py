@@ -144,7 +144,8 @@ def _render(path: str, lines: Sequence[bytes], changes: Sequence[_Change]) -> by
     name = os.fsencode(path)
     a, b = _quoted(b"a/" + name), _quoted(b"b/" + name)
     tab = b"\t" if b" " in name else b""  # else patch would take the first blank for the end of the name
-    out = [b"diff --git " + a + b" " + b + b"\n", b"--- " + a + tab + b"\n", b"+++ " + b + tab + b"\n"]
+    # No "diff --git" line: with it, `git apply` in a folder below the top of a tree would skip the file without a word.
+    out = [b"--- " + a + tab + b"\n", b"+++ " + b + tab + b"\n"]
     shift = 0  # how many lines longer the new file is so far
     for hunk in _hunks(changes):
         start = max(hunk[0].start - CONTEXT, 0)
