@@ -95,6 +95,10 @@ def test_a_dtype_kept_in_a_local_is_followed(view) -> None:
     [
         ("o.has_value() ? o.value().data_ptr<float>() : nullptr", "!o.has_value() || o->dtype() == AITER_DTYPE_fp32"),
         ("o.has_value() ? o->data_ptr<float>() : nullptr", "!o.has_value() || o->dtype() == AITER_DTYPE_fp32"),
+        (
+            "o.has_value() ? reinterpret_cast<const T*>(o->data_ptr<float>()) : nullptr",
+            "!o.has_value() || o->dtype() == AITER_DTYPE_fp32",
+        ),
         ("o ? (T*)o->data_ptr<float>() : nullptr", "!o || o->dtype() == AITER_DTYPE_fp32"),
         (
             "(use && o.has_value()) ? o->data_ptr<float>() : nullptr",
@@ -131,6 +135,21 @@ def test_a_branch_that_fails_counts_as_covered(view) -> None:
         '    else\n    {\n        TORCH_CHECK(false, "no");\n    }\n'
     )
     assert len(checks(view(function(body)))) == 1
+
+
+def test_early_returns_that_read_it_too_are_covered(view) -> None:
+    body = (
+        "    if(a)\n    {\n        x(p.data_ptr<float>());\n        return;\n    }\n"
+        "    if(b)\n    {\n        y(p.data_ptr<float>());\n        return;\n    }\n    z(p.data_ptr<float>());\n"
+    )
+    before = view(function(body))
+    [finding] = restore_checks(before)
+    assert finding.edits[0].start == before.source.data.index(b"    if(a)")
+
+
+def test_an_early_return_that_does_not_read_it_is_not(keeps) -> None:
+    body = "    if(a)\n        x(p.data_ptr<float>());\n    if(b)\n        return;\n    z(p.data_ptr<float>());\n"
+    assert [f.code for f in keeps(restore_checks, function(body))] == ["TL310"]
 
 
 def test_a_local_is_checked_behind_its_declaration(view) -> None:

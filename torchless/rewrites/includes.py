@@ -100,11 +100,14 @@ def rewrite_includes(
     points defined here. ``lost_torch`` says that a header which this file includes stops bringing torch, so that
     standard headers may be lost even when this file includes nothing of torch itself.
     """
-    scopes = find_scopes(view.tokens)
     mine = [e for e in edits if e.path == view.source.path]
+    scopes = find_scopes(view.tokens)
+    lines = include_lines(view, scopes)
+    concerned = any(is_torch(line.header) or _base(line) in (INTEROP, DISPATCH) for line in lines)
+    if not (concerned or mine or requires or own_headers or lost_torch):
+        return []
     after = code_tokens(lex(apply(view.source.data, mine)))
     new_text = [t for e in mine for t in code_tokens(lex(e.new))]
-    lines = include_lines(view, scopes)
     plan = _Plan(view, scopes, lines, after, is_torch, provided)
     plan.take_out()
     plan.bring_in(new_text, requires, own_headers, lost_torch)
@@ -201,7 +204,8 @@ class _Plan:
 
     def _remove_lines(self) -> None:
         source = self.view.source
-        regions = emptied_conditionals(source, self.removed, self.view.tokens)
+        conditional = any(line.conditions for line in self.removed)
+        regions = emptied_conditionals(source, self.removed, self.view.tokens) if conditional else []
         for region in regions:
             inside = [line for line in self.removed if region.start <= line.start < region.end]
             edit = Edit(source.path, region.start, region.end, b"", _out_code(inside[0]))

@@ -281,20 +281,17 @@ class _Restorer:
     # -- placing
 
     def _place(self, demand: _Demand, first: int, last: int) -> Statement | None:
-        """The statement before which the check belongs: all ways through it come by one of the accesses."""
+        """The statement before which the check belongs: all ways on from it come by one of the accesses."""
+        wanted = [self._outer(m) for m in demand.at]
         for statement in statements(self.scopes, first, last):
             inside = [m for m in demand.at if statement.first <= m <= statement.last]
             if not inside:
                 continue
-            # an access behind "c ? x : nullptr" is guarded by its own condition
-            wanted = [self._outer(m) for m in inside]
-            if always_runs(self.scopes, statement.first, statement.last, wanted, _runs_body):
+            if always_runs(self.scopes, statement.first, last, wanted, _runs_body):
                 names = _names_in(demand.text)
                 return statement if all(self._in_scope(n, statement.first) for n in names) else None
-            if len(inside) != len(demand.at):
-                return None
             for start, end in nested_blocks(self.scopes, statement):
-                if all(start <= m <= end for m in inside):
+                if all(start <= m <= end for m in demand.at):
                     return self._place(demand, start, end)
             return None
         return None

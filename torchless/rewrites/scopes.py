@@ -234,6 +234,9 @@ def _classify(scopes: Scopes, brace: int, parent: int) -> tuple[BlockKind, int, 
         return BlockKind.STATEMENT, head, -1
     if tokens[p].text in (b"else", b"do", b"try"):
         return BlockKind.STATEMENT, head, -1
+    if tokens[p].text == b"}" and not in_code and p in pair and _is_initializer(scopes, pair[p]):
+        params = _parameter_list(scopes, head, brace)  # A::A() : b{1} { ... }
+        return (BlockKind.FUNCTION if params >= 0 else BlockKind.STATEMENT), head, params
     if tokens[p].text in (b";", b"{", b"}", b":"):
         return (BlockKind.INITIALIZER if inside is BlockKind.INITIALIZER else BlockKind.STATEMENT), head, -1
     arrow = _trailing_return(scopes, p)

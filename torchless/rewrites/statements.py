@@ -111,13 +111,27 @@ RunsBody = Callable[[str], bool]
 
 
 def always_runs(scopes: Scopes, first: int, last: int, wanted: Collection[int], runs_body: RunsBody) -> bool:
-    """Does every way through the statements first..last come by one of the ``wanted`` tokens, or fail?
+    """Does every way from ``first`` on, to ``last`` or out of the function, come by one of the ``wanted`` tokens?
 
-    ``runs_body(name)`` says that a function or macro of that name runs the lambda it is given, once. Early returns are
-    the caller's business.
+    A way that ends in a failed check counts too. ``runs_body(name)`` says that a function or macro of that name runs
+    the lambda it is given, once.
     """
-    found = statements(scopes, first, last)
-    return any(_statement_runs(scopes, s, wanted, runs_body) or _fails(scopes, s) for s in found)
+    for statement in statements(scopes, first, last):
+        if _fails(scopes, statement) or _statement_runs(scopes, statement, wanted, runs_body):
+            return True
+        if returns_between(scopes, statement.first, statement.last):
+            # if(c) { ...; return; } and what follows are the two arms of one choice
+            leaves = statement.word == "if" and not statement.complete and _leaves(scopes, statement.branches[0])
+            arm = _inner(scopes, statement.branches[0]) if leaves else (0, -1)
+            if not leaves or not always_runs(scopes, *arm, wanted, runs_body):
+                return False
+    return False
+
+
+def _leaves(scopes: Scopes, branch: tuple[int, int]) -> bool:
+    """True when the branch ends with a return."""
+    found = statements(scopes, *_inner(scopes, branch))
+    return bool(found) and found[-1].word == "return"
 
 
 def _fails(scopes: Scopes, statement: Statement) -> bool:

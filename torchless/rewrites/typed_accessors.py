@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torchless.facts.typing import FileView, canonical, object_class, postfix_start
 from torchless.rewrites.dtypes import OF_CPP_TYPE
+from torchless.rewrites.heads import function_name
 from torchless.rewrites.scopes import Scopes
 from torchless.text.lexer import Kind, Token, match_angle
 
@@ -82,9 +83,7 @@ def _type_text(view: FileView, first: int, last: int) -> str:
 def _condition(view: FileView, scopes: Scopes, index: int) -> str:
     """The text of C when the access at ``index`` is the whole, or the start, of X in ``C ? X : nullptr``."""
     tokens = view.tokens
-    i = index - 1
-    while i >= 0 and tokens[i].text == b")" and i in scopes.pair:  # a C cast in front of it
-        i = scopes.pair[i] - 1
+    i = _before_casts(scopes, index - 1)
     if i < 0 or tokens[i].text != b"?":
         return ""
     last = i - 1
@@ -107,3 +106,20 @@ def _condition(view: FileView, scopes: Scopes, index: int) -> str:
     if any(t.kind is Kind.PUNCT and t.text in (b"=", b"++", b"--", b"[") for t in tokens[first : last + 1]):
         return ""
     return b" ".join(view.source.data[tokens[first].start : tokens[last].end].split()).decode("latin-1")
+
+
+def _before_casts(scopes: Scopes, index: int) -> int:
+    """The index before ``(T*)`` and ``static_cast<T*>(`` that end at ``index``, any number of them."""
+    tokens = scopes.tokens
+    i = index
+    while i > 0:
+        if tokens[i].text == b")" and i in scopes.pair:
+            i = scopes.pair[i] - 1
+        elif tokens[i].text == b"(" and tokens[i - 1].text == b">":
+            name = function_name(scopes, i)
+            if name < 0 or not tokens[name].text.endswith(b"_cast"):
+                return i
+            i = name - 1
+        else:
+            return i
+    return i
