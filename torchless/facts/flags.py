@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from torchless.facts import libclang
+from torchless.facts import libclang, stubs
 from torchless.facts.includes import scan_includes
 from torchless.facts.model import TuSpec
 
-STUBS = Path(__file__).parent / "stubs"
+STUBS = Path(stubs.__file__).resolve().parent
 STUB_PREFIX = "<stubs>/"
 TORCH_PREFIX = "<stubs>/torch/"
 """Resolved paths of the stand-ins for torch, ATen and c10 start with this."""
 
-_FAMILIES = ("torch", "pybind11", "hip", "ck")
 _COMMON = (
     "-x",
     "hip",
@@ -52,9 +51,9 @@ class HeadersError(Exception):
 @cache
 def find_headers(kind: str) -> Headers:
     """The header set ``stubs`` (ours) or ``system`` (an installed torch and ROCm). Raises HeadersError."""
-    resource, prelude = str(STUBS / "resource"), str(STUBS / "prelude.h")
+    resource, prelude = str(stubs.resource_dir()), str(stubs.PRELUDE)
     if kind == "stubs":
-        return Headers(kind, tuple(str(STUBS / family) for family in _FAMILIES), resource, prelude)
+        return Headers(kind, tuple(map(str, stubs.stub_dirs())), resource, prelude)
     if kind != "system":
         raise HeadersError(f"unknown header set {kind!r}: choose stubs or system")
     torch = importlib.util.find_spec("torch")
@@ -62,8 +61,10 @@ def find_headers(kind: str) -> Headers:
         raise HeadersError("--headers system needs torch in this Python; it is not installed")
     include = Path(next(iter(torch.submodule_search_locations))) / "include"
     rocm = Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / "include"
-    hip = [str(rocm)] if rocm.is_dir() else [str(STUBS / "hip")]
-    search = (str(include), str(include / "torch/csrc/api/include"), *hip, str(STUBS / "ck"))
+    hip = (str(rocm),) if rocm.is_dir() else ()
+    # what is installed comes first; our stand-ins fill the gaps, torch's excepted
+    rest = tuple(map(str, stubs.stub_dirs(torch=False)))
+    search = (str(include), str(include / "torch/csrc/api/include"), *hip, *rest)
     return Headers(kind, search, resource, prelude)
 
 
@@ -119,7 +120,7 @@ def stub_closure(shown: str) -> frozenset[str]:
         reached.add(path)
         for include in scan_includes((STUBS / path).read_bytes()):
             own = () if include.angled else (posixpath.dirname(path),)
-            for folder in (*own, *_FAMILIES):
+            for folder in (*own, *(d.name for d in stubs.stub_dirs())):
                 candidate = posixpath.normpath(posixpath.join(folder, include.spelled))
                 if (STUBS / candidate).is_file():
                     pending.append(candidate)
@@ -130,9 +131,11 @@ def stub_closure(shown: str) -> frozenset[str]:
 @cache
 def toolchain() -> str:
     """What identifies the parser and the standard library it finds: part of every cache key."""
-    config = sorted(str(p) for p in Path("/usr/include").glob("**/c++/*/bits/c++config.h"))
-    stamp = [f"{p}:{Path(p).stat().st_size}:{Path(p).stat().st_mtime_ns}" for p in config]
-    return "|".join([libclang.version(), *stamp])
+    places = ("c++/*/bits", "c++/*/*/bits", "*/c++/*/bits")
+    config = sorted(p for place in places for p in Path("/usr/include").glob(f"{place}/c++config.h"))
+    stamps = [f"{p}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for p in config]
+    folders = [f"{name}={os.environ.get(name, '')}" for name in ("CPATH", "CPLUS_INCLUDE_PATH")]
+    return "|".join([libclang.version(), *stamps, *folders])
 
 
 def shown_path(name: str, root: Path) -> str:
