@@ -16,6 +16,7 @@ from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
 from torchless.plan.assemble import Assembled, assemble, with_unit
 from torchless.plan.collect import Collected, collect
 from torchless.plan.decide import Draft, Policy, Reader, decide
+from torchless.plan.launching import find_launching
 from torchless.plan.ledger import ledger
 from torchless.plan.prove import Proof, RunChecks, prove
 from torchless.project.discover import ProjectError, load
@@ -241,9 +242,10 @@ def _drafts(
         entity = index.at(finding.path, finding.start)
         if entity in owner:
             by_group.setdefault(owner[entity], []).append(finding)
-    policy = Policy(options.unsafe, options.checks == "throw", lambda code: _dropped(code, options))
+    launching = find_launching(analysis.functions, analysis.views, index)
+    policy = Policy(options.unsafe, options.checks == "throw", lambda code: _dropped(code, options), launching)
     read = Reader(analysis)
-    return [decide(g, by_group.get(g.name, []), analysis, index, read, policy) for g in chosen]
+    return [decide(g, by_group.get(g.name, []), analysis, read, policy) for g in chosen]
 
 
 def _proved(

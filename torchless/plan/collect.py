@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torchless.analysis import Analysis
 from torchless.model import Finding
 from torchless.plan.residual import residual
+from torchless.rewrites.default_arguments import declared_defaults, drop_repeated_defaults
+from torchless.rewrites.lost_checks import restore_checks
+from torchless.rewrites.namespaces import remove_using
 from torchless.rewrites.passing import merge_passing, passing_of
+from torchless.rewrites.placeholders import rewrite_placeholders
 from torchless.rewrites.scopes import find_scopes
 from torchless.rewrites.signatures import rewrite_signatures
 from torchless.rules.engine import Options, ending_checks, examine
 from torchless.rules.model import Ruleset
+from torchless.selection import is_header
 from torchless.units.build import rows_of_module
 
 Dropped = Callable[[str], bool]
@@ -42,25 +47,36 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped) -> Collected
     passing = merge_passing(passing_of(view, scopes[path]) for path, view in sorted(views.items()))
     project = analysis.project
     bound = {row.target.rsplit("::", 1)[-1] for m in project.modules for row in rows_of_module(project, m.sources)}
+    declared = declared_defaults(view for path, view in sorted(views.items()) if is_header(path))
     checks = _check_macros(analysis, ruleset)
     options = Options(project.target_names, checks)
     out: dict[str, tuple[Finding, ...]] = {}
     for path, view in sorted(views.items()):
         examined = examine(view, active, options)
-        signatures = [
-            f for f in rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]) if not dropped(f.code)
+        rewritten = [
+            *rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]),
+            *restore_checks(view),
+            *([] if is_header(path) else drop_repeated_defaults(view, declared)),
         ]
-        found = [*examined.findings, *signatures]
-        covered = [*examined.covered, *_covered(signatures)]
+        placeholders = [f for f in rewrite_placeholders(view) if not dropped(f.code)]
+        found = [*examined.findings, *(f for f in rewritten if not dropped(f.code))]
+        found = [*_outside(found, placeholders), *placeholders]
+        found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
+        covered = [*examined.covered, *_covered(f for f in found if f not in examined.findings)]
         found += residual(view, covered)
         out[path] = tuple(sorted(found, key=lambda f: (f.start, f.end, f.code, f.message)))
     return Collected(out)
 
 
-def _covered(findings: Sequence[Finding]) -> list[tuple[int, int]]:
+def _outside(findings: Iterable[Finding], whole: Sequence[Finding]) -> list[Finding]:
+    """``findings`` less those inside what one of ``whole`` replaces as a whole."""
+    spans = [(e.start, e.end) for f in whole for e in f.edits if e.end > e.start]
+    return [f for f in findings if not any(start <= f.start and f.end <= end for start, end in spans)]
+
+
+def _covered(findings: Iterable[Finding]) -> list[tuple[int, int]]:
     """The byte ranges that ``findings`` account for: their edits, or all of a finding that makes none."""
-    out = [(e.start, e.end) for f in findings for e in f.edits]
-    return out + [(f.start, f.end) for f in findings]
+    return [span for f in findings for span in ((f.start, f.end), *((e.start, e.end) for e in f.edits))]
 
 
 def _check_macros(analysis: Analysis, ruleset: Ruleset) -> frozenset[str]:

@@ -9,14 +9,16 @@ from torchless.analysis import Analysis
 from torchless.facts.model import FunctionFact
 from torchless.model import Edit, Finding, Tier
 from torchless.plan.collect import Dropped
+from torchless.plan.launching import Launching
 from torchless.project.model import Module, PyOp
 from torchless.rewrites import throw_scope
 from torchless.rewrites.bindings import binding_defaults, stream_setters
+from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import BlackStyle, read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
-from torchless.units.entities import Entity, EntityIndex
+from torchless.units.entities import Entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,13 @@ class Policy:
     unsafe: bool
     checks_throw: bool
     dropped: Dropped
+    launching: Launching
 
 
 def decide(
     group: Group,
     findings: Sequence[Finding],
     analysis: Analysis,
-    index: EntityIndex,
     read: Reader,
     policy: Policy,
 ) -> Draft:
@@ -79,6 +81,7 @@ def decide(
     if modules:
         everything += _python(ops, bound, read, read_style(analysis.root))
         everything += _bindings(analysis, modules, read, findings)
+    everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
         everything += _throwing(group, analysis)
     everything = [f for f in everything if not policy.dropped(f.code)]
@@ -173,6 +176,24 @@ def _bindings(
 
             out += binding_defaults(read(row.path), row, becomes_optional)
     return out
+
+
+def _guards(group: Group, functions: Sequence[FunctionFact], analysis: Analysis, launching: Launching) -> list[Finding]:
+    """A device guard for each entry point that launches and has none."""
+    by_path: dict[str, list[FunctionFact]] = {}
+    for function in functions:
+        if function.name in group.entry_points:
+            by_path.setdefault(function.path, []).append(function)
+    return [
+        f
+        for path, entry_points in sorted(by_path.items())
+        for f in add_guards(
+            analysis.views[path],
+            entry_points,
+            launches=launching.launch.__contains__,
+            guarded=launching.guard.__contains__,
+        )
+    ]
 
 
 def _throwing(group: Group, analysis: Analysis) -> list[Finding]:

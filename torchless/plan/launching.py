@@ -1,0 +1,54 @@
+"""Which functions launch kernels, themselves or through what they call, and which put up a device guard first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from torchless.facts.model import FunctionFact
+from torchless.facts.typing import FileView
+from torchless.text.lexer import Kind
+from torchless.units.entities import Entity, EntityIndex
+
+_GUARD = re.compile(rb"\w*(?:Device|HIP|CUDA|Hip|Cuda)\w*Guard\w*|hipSetDevice|cudaSetDevice")
+
+
+@dataclass(frozen=True, slots=True)
+class Launching:
+    """Unqualified names of functions and macros that launch, and of those that guard the device themselves."""
+
+    launch: frozenset[str]
+    guard: frozenset[str]
+
+
+def find_launching(
+    functions: Mapping[str, Iterable[FunctionFact]], views: Mapping[str, FileView], index: EntityIndex
+) -> Launching:
+    """Start from the functions and macros with a <<<...>>> of their own and follow calls backwards, by name.
+
+    Names are compared without their namespaces: too many launchers make a guard too many, never one too few.
+    """
+    launch = {name.rsplit("::", 1)[-1] for name, group in functions.items() if any(f.launches for f in group)}
+    guard: set[str] = set()
+    calls: dict[str, set[str]] = {}
+    for path, view in views.items():
+        holder: Entity | None = None
+        for token in view.tokens:
+            if holder is None or not holder.start <= token.start < holder.end or holder.kind == "file":
+                holder = index.at(path, token.start)
+            if holder is None or holder.kind not in ("function", "macro"):
+                continue
+            if token.text == b"<<<":
+                launch.add(holder.last_name)
+            elif token.kind is Kind.NAME:
+                if _GUARD.fullmatch(token.text):
+                    guard.add(holder.last_name)
+                calls.setdefault(token.text.decode("latin-1"), set()).add(holder.last_name)
+    pending = sorted(launch)
+    while pending:
+        for caller in sorted(calls.get(pending.pop(), ())):
+            if caller not in launch:
+                launch.add(caller)
+                pending.append(caller)
+    return Launching(frozenset(launch), frozenset(guard))
