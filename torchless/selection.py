@@ -23,13 +23,20 @@ class SelectionError(Exception):
 class Selection:
     """Root-relative sources and headers, and module names, whose units are to be migrated.
 
-    ``notes`` are one-line remarks for the user (a registration header selects nothing).
+    ``notes`` are one-line remarks for the user (a registration header selects nothing). ``folders`` are those named.
     """
 
     sources: frozenset[str]
     headers: frozenset[str]
     modules: frozenset[str]
     notes: tuple[str, ...] = ()
+    folders: frozenset[str] = frozenset()
+
+    def covers(self, path: str) -> bool:
+        """Whether the file at root-relative ``path`` was named, or lies in a folder that was."""
+        return path in self.headers | self.sources or any(
+            folder == "." or path.startswith(f"{folder}/") for folder in self.folders
+        )
 
 
 def select(
@@ -57,10 +64,12 @@ def select(
     sources: set[str] = set()
     headers: set[str] = set()
     notes: list[str] = []
+    folders: set[str] = set()
     for path in paths:
         relative = _inside(project, start, path)
         full = Path(project.root, relative)
         if full.is_dir():
+            folders.add(relative)
             prefix = "" if relative == "." else f"{relative}/"
             sources.update(s for s in project.sources if s.startswith(prefix) and not excluded.match_file(s))
             continue
@@ -73,7 +82,7 @@ def select(
             notes.append(f"{path} only registers bindings, so it selects no unit")
         else:
             headers.add(relative)
-    return Selection(frozenset(sources), frozenset(headers), frozenset(modules), tuple(notes))
+    return Selection(frozenset(sources), frozenset(headers), frozenset(modules), tuple(notes), frozenset(folders))
 
 
 def _inside(project: Project, start: Path, path: str) -> str:

@@ -21,6 +21,7 @@ from torchless.selection import is_header
 from torchless.units.build import rows_of_module
 
 Dropped = Callable[[str], bool]
+Settle = Callable[[Sequence[Finding]], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,11 @@ class Collected:
         return [f for path in sorted(self.by_path) for f in self.by_path[path]]
 
 
-def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped) -> Collected:
+def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Settle) -> Collected:
     """Match rules and signature rewrites against every view, and name what they leave (TL010).
 
     ``dropped(code)`` says that the user does not want what a code does: such findings are left out, and a construct
-    that nothing else accounts for then shows as TL010.
+    that nothing else accounts for then shows as TL010. ``settle`` takes out what comments suppress.
     """
     views = analysis.views
     active = ruleset.without(frozenset(r.code for r in ruleset.rules if dropped(r.code)))
@@ -64,7 +65,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped) -> Collected
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
         covered = [*examined.covered, *_covered(f for f in found if f not in examined.findings)]
         found += residual(view, covered)
-        out[path] = tuple(sorted(found, key=lambda f: (f.start, f.end, f.code, f.message)))
+        out[path] = tuple(sorted(settle(found), key=lambda f: (f.start, f.end, f.code, f.message)))
     return Collected(out)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from torchless.analysis import Analysis
 from torchless.facts.model import FunctionFact
 from torchless.model import Edit, Finding, Tier
-from torchless.plan.collect import Dropped
+from torchless.plan.collect import Dropped, Settle
 from torchless.plan.launching import Launching
 from torchless.project.model import Module, PyOp
 from torchless.rewrites import throw_scope
@@ -57,12 +57,13 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the user wants: unsafe edits too, checks that throw, codes to leave out."""
+    """What the user wants: unsafe edits too, checks that throw, codes to leave out, what comments suppress."""
 
     unsafe: bool
     checks_throw: bool
     dropped: Dropped
     launching: Launching
+    settle: Settle
 
 
 def decide(
@@ -75,7 +76,7 @@ def decide(
     """Put together everything that concerns ``group``: ``findings`` of its entities, its bindings and Python ops."""
     functions = _definitions(group, analysis)
     modules = [m for m in analysis.project.modules if m.name in group.modules]
-    everything = list(findings)
+    everything: list[Finding] = []
     ops = _ops(analysis, modules)
     bound = _bound(analysis, modules, ops)
     if modules:
@@ -84,7 +85,7 @@ def decide(
     everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
         everything += _throwing(group, analysis)
-    everything = [f for f in everything if not policy.dropped(f.code)]
+    everything = [*findings, *policy.settle([f for f in everything if not policy.dropped(f.code)])]
     blockers = [_as_blocker(f) for f in everything if _blocks(f, policy)]
     edits = () if blockers else tuple(e for f in everything for e in f.edits)
     flipped = any(flips(op, bound.get(op)) for op in ops)

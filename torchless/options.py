@@ -1,0 +1,43 @@
+"""What a caller can ask of a migration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torchless.selection import codes_match
+
+# progress(stage, done, total): called as work proceeds; total is 0 while it is not known.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class MigrateOptions:
+    """What to migrate and how.
+
+    ``paths`` are files or folders, absolute or relative to the start folder. ``select`` and ``ignore`` are codes or
+    prefixes of codes. ``jobs`` 0 means one worker per core. ``opus_guard``: mend the c10 leak at its "root", or by a
+    "define" in each translation unit.
+    """
+
+    paths: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    jobs: int = 0
+    cache: bool = True
+    headers: str = "stubs"
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    arch: str = "gfx942"
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    checks: str = "aiter"
+    assume_target: bool = False
+    rule_files: tuple[str, ...] = ()
+    opus_guard: str = "root"
+
+    def dropped(self, code: str) -> bool:
+        """Whether the user does not want what ``code`` does."""
+        return codes_match(code, self.ignore) or (bool(self.select) and not codes_match(code, self.select))

@@ -1,0 +1,93 @@
+"""From a draft, what was assembled and what the checks said, to the unit that is reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torchless.analysis import Analysis
+from torchless.facts.flags import STUB_PREFIX
+from torchless.facts.model import Diagnostic
+from torchless.model import Finding, Tier, Unit, UnitStatus
+from torchless.options import MigrateOptions
+from torchless.plan.assemble import Assembled, with_unit
+from torchless.plan.decide import Draft, Reader
+from torchless.plan.ledger import ledger
+from torchless.plan.prove import Proof
+
+
+def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis, options: MigrateOptions) -> Unit:
+    """The unit that ``draft`` became, with everything that is to be told about it."""
+    read = Reader(analysis)
+    files = sorted({e.path for e in draft.edits})
+    includes = [f for path in files for f in with_unit(assembled.includes.get(path, ()), draft.name)]
+    conflicts = [c for c in assembled.conflicts if c.group == draft.name]
+    findings = [*draft.findings, *includes]
+    status = UnitStatus.MIGRATED if draft.edits else UnitStatus.CLEAN
+    if draft.blockers:
+        status, findings = UnitStatus.BLOCKED, [f for f in draft.findings if f not in draft.blockers]
+        findings += draft.blockers
+    findings += [
+        Finding("TL005", str(c), c.edit.path, c.edit.start, c.edit.end, blocks=True, unit=draft.name) for c in conflicts
+    ]
+    if conflicts:
+        status = UnitStatus.BLOCKED
+    if draft.name in proof.failed:
+        status = UnitStatus.BACKED_OUT
+        findings += [_check_failed(d, draft.name) for d in proof.failed[draft.name]]
+    elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
+        status = UnitStatus.UNCHECKED
+        findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
+    return Unit(
+        draft.name,
+        draft.group.modules,
+        draft.group.entry_points,
+        files=tuple(files),
+        status=status,
+        findings=tuple(sorted((placed(f, read) for f in findings), key=lambda f: (f.path, f.start, f.end, f.code))),
+        edits=draft.edits if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED) else (),
+        ledger=ledger(
+            draft.findings,
+            analysis.views,
+            [(f.path, f.body_start, f.body_end) for f in draft.functions],
+            checks_throw=options.checks == "throw",
+            flips_ops=draft.flips_ops,
+        ),
+        leaks=_leaks(draft, proof),
+    )
+
+
+def _check_failed(diagnostic: Diagnostic, unit: str) -> Finding:
+    return Finding(
+        "TL008",
+        f"after the edits: {diagnostic.message} ({diagnostic.path}:{diagnostic.line} of the new text)",
+        diagnostic.path,
+        0,
+        0,
+        Tier.DISPLAY,
+        blocks=True,
+        help="the unit was left as it was; please report what should have been written instead",
+        unit=unit,
+    )
+
+
+def _unchecked(draft: Draft, what: str) -> Finding:
+    path = next((e.path for e in draft.group.entities), "")
+    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.DISPLAY, unit=draft.name)
+
+
+def _leaks(draft: Draft, proof: Proof) -> tuple[str, ...]:
+    """The chains by which the unit's sources still reach torch, one for each file that opens it."""
+    chains: dict[str, tuple[str, ...]] = {}
+    for chain in proof.leaks.get(draft.name, ()):
+        last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
+        chains.setdefault(last, chain)
+    return tuple(" -> ".join(chain) for _, chain in sorted(chains.items()))
+
+
+def placed(finding: Finding, read: Reader) -> Finding:
+    """The finding with its line and column."""
+    try:
+        source = read(finding.path)
+    except OSError:
+        return finding
+    return replace(finding, line=source.line_of(finding.start), column=source.column_of(finding.start))

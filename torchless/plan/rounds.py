@@ -1,0 +1,151 @@
+"""The two loops of a migration: look wider until units are whole, and back out until the rest passes its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from torchless.analysis import Analysis, Analyst
+from torchless.facts.model import Diagnostic
+from torchless.model import Finding
+from torchless.options import MigrateOptions, Progress
+from torchless.plan.assemble import Assembled, assemble
+from torchless.plan.collect import Collected, collect
+from torchless.plan.decide import Draft, Policy, Reader, decide
+from torchless.plan.launching import find_launching
+from torchless.plan.opus import define_in_units, guarded_headers, invert_at_root
+from torchless.plan.prove import Proof, prove
+from torchless.plan.suppression import Suppressor
+from torchless.project.target import CORE_HEADERS
+from torchless.rules.model import Ruleset
+from torchless.selection import Selection, is_header
+from torchless.units.build import CodeBase, Group, Grouping, group
+from torchless.units.entities import EntityIndex, entities_of
+from torchless.units.scope import further_sources, with_siblings
+from torchless.workers import check_runner, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """An analysis that is wide enough for its units to be whole, with the findings and the units."""
+
+    analysis: Analysis
+    collected: Collected
+    grouping: Grouping
+    index: EntityIndex
+    suppressor: Suppressor
+
+
+def grouped(analyst: Analyst, ruleset: Ruleset, options: MigrateOptions) -> Grouped:
+    """Look at the selection, and at whatever a change to its shared headers ties to it, until its units are whole."""
+    sources = analyst.first_sources()
+    while True:
+        analysis = analyst.look(sources)
+        suppressor = Suppressor(Reader(analysis))
+        collected = collect(analysis, ruleset, options.dropped, suppressor.settle)
+        index = EntityIndex(e for view in analysis.views.values() for e in entities_of(view))
+        code = CodeBase(analysis.project, analysis.views, index, analysis.closures, is_header)
+        grouping = group(code, collected.all)
+        entities = [
+            entity
+            for chosen in chosen_groups(grouping, analysis.selection)
+            for entity in chosen.entities
+            if PurePosixPath(entity.path).name not in CORE_HEADERS
+        ]
+        more = further_sources(entities, sources, analysis.views.keys(), analyst.closures, analyst.read, is_header)
+        if not more:
+            return Grouped(analysis, collected, grouping, index, suppressor)
+        sources = with_siblings(analysis.project, sources | more) & analyst.closures.keys()
+
+
+def chosen_groups(grouping: Grouping, selection: Selection) -> list[Group]:
+    """The groups that the selection means, and those they depend on, in name order."""
+    by_name = {g.name: g for g in grouping.groups}
+    queue = [g.name for g in grouping.groups if _is_selected(g, selection)]
+    chosen: set[str] = set()
+    while queue:
+        name = queue.pop()
+        if name not in chosen:
+            chosen.add(name)
+            queue.extend(by_name[name].depends)
+    return [by_name[name] for name in sorted(chosen)]
+
+
+def _is_selected(candidate: Group, selection: Selection) -> bool:
+    if selection.modules.intersection(candidate.modules):
+        return True
+    return any(e.path in selection.sources or e.path in selection.headers for e in candidate.entities)
+
+
+def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -> list[Draft]:
+    """Decide each of the ``chosen`` groups."""
+    analysis = seen.analysis
+    owner = {entity: g.name for g in chosen for entity in g.entities}
+    by_group: dict[str, list[Finding]] = {}
+    for finding in seen.collected.all:
+        entity = seen.index.at(finding.path, finding.start)
+        if entity in owner:
+            by_group.setdefault(owner[entity], []).append(finding)
+    launching = find_launching(analysis.functions, analysis.views, seen.index)
+    policy = Policy(options.unsafe, options.checks == "throw", options.dropped, launching, seen.suppressor.settle)
+    read = Reader(analysis)
+    drafts = [decide(g, by_group.get(g.name, []), analysis, read, policy) for g in chosen]
+    if options.opus_guard == "define" and not options.dropped("TL107"):
+        for _, guard in guarded_headers(analysis, read):
+            extra = define_in_units(guard, analysis, read, [d for d in drafts if not d.blockers])
+            drafts = [_with_findings(d, extra.get(d.name, [])) for d in drafts]
+    return drafts
+
+
+def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:
+    edits = (*draft.edits, *(e for f in findings for e in f.edits))
+    return replace(draft, findings=(*draft.findings, *findings), edits=edits)
+
+
+def proved(
+    drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex, options: MigrateOptions, progress: Progress
+) -> tuple[list[Draft], Assembled, Proof]:
+    """Assemble what nothing blocks, check it, and back out what fails, until the rest passes.
+
+    The drafts that come back include those of headers that bring torch to everybody. The proof holds the failures of
+    every round, and what the last one saw of the units that stay.
+    """
+    read = Reader(analysis)
+    ahead = [d for d in drafts if not d.blockers and d.edits]
+    failed: dict[str, tuple[Diagnostic, ...]] = {}
+    while True:
+        opened = _opened_guards(ahead, analysis, read, options, failed)
+        everything = [*ahead, *(d for d in opened if not d.blockers)]
+        assembled = assemble(everything, analysis, read, options.dropped)
+        ahead = [d for d in ahead if d.name not in {c.group for c in assembled.conflicts}]
+        proof = prove(
+            everything,
+            assembled,
+            analysis,
+            index,
+            lambda specs: parse(specs, analysis.project, options, progress),
+            check_runner(analysis, options, progress),
+            options.arch,
+        )
+        failed.update(proof.failed)
+        if not proof.failed:
+            return [*drafts, *opened], assembled, replace(proof, failed=failed)
+        ahead = [d for d in ahead if d.name not in proof.failed]
+
+
+def _opened_guards(
+    ahead: Sequence[Draft],
+    analysis: Analysis,
+    read: Reader,
+    options: MigrateOptions,
+    failed: Mapping[str, object],
+) -> list[Draft]:
+    """Units for headers that bring torch to whoever does not opt out, where the selection covers them."""
+    if options.opus_guard != "root" or options.dropped("TL107"):
+        return []
+    return [
+        invert_at_root(header, guard, analysis, read, ahead)
+        for header, guard in guarded_headers(analysis, read)
+        if analysis.selection.covers(guard.path) and guard.path not in failed
+    ]
