@@ -1,4 +1,7 @@
-"""The page of a rule, made from its section in the rule file: for `torchless explain` and for docs/rules/."""
+"""The page of a rule, made from its section in the rule file: for `torchless explain` and for docs/rules/.
+
+``make docs`` writes the pages anew.
+"""
 
 from __future__ import annotations
 
