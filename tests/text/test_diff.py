@@ -136,11 +136,13 @@ def test_p13_whole_lines_come_and_go_alone(inserted: set[int], deleted: set[int]
     assert list(come.values()) == [b"new %d" % i for i in sorted(inserted)]
 
 
-def test_p13_a_big_replacement_shows_only_the_lines_that_differ() -> None:
-    body = b"".join(b"    statement(%d);\n" % i for i in range(100))
-    edit = Edit("f.cu", 0, len(body), body.replace(b"(50)", b"(fifty)"))
+@pytest.mark.parametrize("size", [100, 2000])
+def test_p13_a_big_replacement_shows_only_the_lines_that_differ(size: int) -> None:
+    body = b"".join(b"    statement(%d);\n    }\n" % i for i in range(size))
+    edit = Edit("f.cu", 0, len(body), body.replace(b"(50)", b"(fifty)").replace(b"(9", b"(nine "))
     gone, come = changed_lines(diff_from_edits(SourceFile("f.cu", body), [edit]))
-    assert (gone, come) == ({51: b"    statement(50);"}, {51: b"    statement(fifty);"})
+    touched = [i for i in range(size) if i == 50 or str(i).startswith("9")]
+    assert list(gone) == list(come) == [2 * i + 1 for i in touched]
 
 
 def test_p13_an_edit_that_changes_nothing_is_not_shown() -> None:

@@ -74,7 +74,7 @@ def test_apply_is_what_one_by_one_gives(data: bytes, given_edits: list[Edit]) ->
 
 GROUPS = st.dictionaries(
     st.sampled_from(["a", "b", "c", "d"]),
-    st.lists(st.one_of(edits("x.cu", 8), edits("y.h", 8)), max_size=4),
+    st.lists(st.one_of(edits("x.cu", 4), edits("y.h", 4)), max_size=3),
     max_size=4,
 )
 
@@ -100,6 +100,16 @@ def test_p04_groups_apply_whole_or_not_at_all(groups: dict[str, list[Edit]], shu
     names = list(groups)
     shuffle.shuffle(names)
     assert merge_groups({name: list(reversed(groups[name])) for name in names}) == result
+
+
+def test_p04_groups_may_meet_at_a_boundary() -> None:
+    middle, before, after = (Edit("a.cu", *r, b"x") for r in ((2, 4), (2, 2), (4, 4)))
+    beside = Edit("a.cu", 4, 6, b"y")
+    assert merge_groups({"a": [middle], "b": [before, after], "c": [beside]}).conflicts == ()
+    assert merge_groups({"a": [before, after], "b": [beside], "c": [middle]}).conflicts == ()
+    inside = Edit("a.cu", 3, 3, b"x")
+    assert [c.edit for c in merge_groups({"a": [middle], "b": [inside]}).conflicts] == [inside]
+    assert [c.edit for c in merge_groups({"b": [middle], "a": [inside]}).conflicts] == [middle]
 
 
 def test_p04_the_first_group_by_name_wins_and_both_are_named() -> None:

@@ -71,8 +71,8 @@ def _blocks(source: SourceFile, edits: Sequence[Edit]) -> list[tuple[int, int, l
     for edit in edits:
         first, last = source.line_of(edit.start) - 1, source.line_of(edit.end)
         if blocks and first < blocks[-1][1]:
-            first, reach, made = blocks.pop()
-            blocks.append((first, max(reach, last), [*made, edit]))
+            first, _, made = blocks.pop()
+            blocks.append((first, last, [*made, edit]))
         else:
             blocks.append((first, last, [edit]))
     return blocks
