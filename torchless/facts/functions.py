@@ -14,6 +14,8 @@ Extent = tuple[str, int, int]
 
 _BLANKS = re.compile(rb"(?:\s|\\\r?\n|//[^\n]*|/\*.*?\*/)*", re.S)
 
+_ATTRIBUTE_REACH = 200  # bytes that one attribute may take
+
 
 @dataclass(slots=True)
 class FunctionDraft:
@@ -50,6 +52,7 @@ def finish(draft: FunctionDraft, path: str, data: bytes, launches: Sequence[int]
         # extern "C" without braces belongs to this declaration alone
         if outer_path == path and outer_start < start and outer_end <= end + 1 and outer_end >= end:
             start = outer_start
+    start = _before_attributes(data, start)
     if body_start < 0:
         blank = _BLANKS.match(data, end)
         after = blank.end() if blank else end
@@ -75,6 +78,16 @@ def finish(draft: FunctionDraft, path: str, data: bytes, launches: Sequence[int]
         is_kernel=draft.is_kernel,
         launches=body_start >= 0 and _launches(data, body_start, body_end, launches),
     )
+
+
+def _before_attributes(data: bytes, start: int) -> int:
+    """Where a declaration at ``start`` begins when the [[...]] in front of it, which the parser leaves out, count."""
+    while True:
+        before = data[max(0, start - _ATTRIBUTE_REACH) : start].rstrip()
+        opener = before.rfind(b"[[")
+        if not before.endswith(b"]]") or opener < 0:
+            return start
+        start += opener - len(data[max(0, start - _ATTRIBUTE_REACH) : start])
 
 
 def _body(draft: FunctionDraft, path: str, data: bytes) -> tuple[int, int]:

@@ -9,14 +9,15 @@ name that the compiler speaks of, so pasted tokens and expansion points never yi
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
-from ctypes import byref, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, byref, c_size_t, c_uint, c_void_p
 from dataclasses import dataclass, field
 
 from torchless.facts import libclang
 from torchless.facts.canonical import canonical_name, type_class
 from torchless.facts.functions import FunctionDraft, finish
-from torchless.facts.libclang import CONTINUE, MACRO_BIT, RECURSE, Cursor, CursorKind, Location, Type
+from torchless.facts.libclang import CONTINUE, MACRO_BIT, RECURSE, Cursor, CursorKind, Location, Token, Type
 from torchless.facts.model import FileFacts, FunctionFact, IncludeFact, NameFact
 
 LAUNCHES = frozenset(
@@ -290,16 +291,17 @@ class Walker:
     def _spelled(self, location: Location) -> tuple[ProjectFile | None, int]:
         """Where the token is spelled in a file, be that a macro body. No file for a pasted token.
 
-        libclang 18 has no public call for it (clang_getSpellingLocation gives the expansion point), but clang_getToken
-        lexes at the spelling location and its token knows its place.
+        libclang 18 has no public call for it (clang_getSpellingLocation gives the expansion point), but clang_tokenize
+        lexes at the spelling location, and a token knows its place. An empty range yields exactly one token.
         """
         if not location.raw & MACRO_BIT:
             return self._expanded(location)
-        token = self._lib.clang_getToken(self._unit, location)
-        if not token:
+        tokens, count = POINTER(Token)(), c_uint()
+        self._lib.clang_tokenize(self._unit, self._lib.clang_getRange(location, location), byref(tokens), byref(count))
+        if not count.value:
             return None, 0
-        place = self._lib.clang_getTokenLocation(self._unit, token[0])
-        self._lib.clang_disposeTokens(self._unit, token, 1)
+        place = self._lib.clang_getTokenLocation(self._unit, tokens[0])
+        self._lib.clang_disposeTokens(self._unit, tokens, count.value)
         return self._expanded(place)
 
     def _extent(self, cursor: Cursor) -> tuple[str, int, int]:
@@ -395,16 +397,24 @@ class Walker:
         return scope
 
     def _linkage(self, cursor: Cursor) -> tuple[str, int, int] | None:
-        """The extent of the extern "..." that encloses the function's first declaration, None when there is none.
+        """The extent of the extern "C" that encloses the function's first declaration, None when there is none.
 
         For a function declared again without it the extent is that of the first declaration: another place, same C
         linkage.
         """
         outer = self._lib.clang_getCursorLexicalParent(cursor)
-        if outer.kind == _K.LINKAGE_SPEC:
-            return self._extent(outer)
-        first = self._lib.clang_getCursorLexicalParent(self._lib.clang_getCanonicalCursor(cursor))
-        return self._extent(first) if first.kind == _K.LINKAGE_SPEC else None
+        if outer.kind != _K.LINKAGE_SPEC:
+            outer = self._lib.clang_getCursorLexicalParent(self._lib.clang_getCanonicalCursor(cursor))
+        if outer.kind != _K.LINKAGE_SPEC:
+            return None
+        extent = self._lib.clang_getCursorExtent(outer)
+        file, start = self._expanded(self._lib.clang_getRangeStart(extent))
+        if file is not None and _CPP_LINKAGE.match(file.data, start):
+            return None
+        return self._extent(outer)
+
+
+_CPP_LINKAGE = re.compile(rb'extern\s*"C\+\+"')
 
 
 def _is_word(data: bytes, offset: int) -> bool:
