@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from torchless.analysis import Analysis
@@ -13,8 +13,9 @@ from torchless.plan.launching import Launching
 from torchless.project.model import Module, PyOp
 from torchless.rewrites import throw_scope
 from torchless.rewrites.bindings import binding_defaults, stream_setters
+from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
-from torchless.rewrites.python_layout import BlackStyle, read_style
+from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
@@ -80,7 +81,8 @@ def decide(
     ops = _ops(analysis, modules)
     bound = _bound(analysis, modules, ops)
     if modules:
-        everything += _python(ops, bound, read, read_style(analysis.root))
+        everything += develop_flags(ops, read, bound, read_style(analysis.root))
+        everything += generated_torch(analysis.root, modules, read)
         everything += _bindings(analysis, modules, read, findings)
     everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
@@ -143,10 +145,6 @@ def _bound(analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp]) -
                 gives = any(f.returns in ("tensor", "optional_tensor", "tensor_list") for f in seen)
                 out[op] = Bound(takes, gives)
     return out
-
-
-def _python(ops: Sequence[PyOp], bound: Mapping[PyOp, Bound], read: Reader, style: BlackStyle) -> list[Finding]:
-    return develop_flags(ops, read, bound, style)
 
 
 def _bindings(

@@ -17,6 +17,7 @@ class Module:
     torch_exclude: bool = False
     missing_sources: tuple[str, ...] = ()
     has_generator: bool = False  # blob_gen_cmd prints further sources
+    generators: tuple[str, ...] = ()  # the scripts of the checkout that it runs
     entry_start: int = -1  # byte range of the entry in the configuration, from the key's quote to the value's last byte
     entry_end: int = -1
     unread: tuple[str, ...] = ()  # expressions of the entry that were not interpreted, as spelled

@@ -197,6 +197,7 @@ def _module(
         defines=tuple(defines.values()),
         torch_exclude=torch_free,
         missing_sources=tuple(missing),
+        generators=_scripts(root, commands, names),
         has_generator=any(str(command).strip("'\" ") for command in commands),
         entry_start=span[0],
         entry_end=span[1],
@@ -204,6 +205,20 @@ def _module(
         vendored_sources=tuple(dict.fromkeys(s for s in sources if not VENDORED.isdisjoint(s.split("/")))),
     )
     return module, problems
+
+
+_SCRIPT = re.compile(r"\{(\w+)\}([\w./+-]+\.py)\b")
+
+
+def _scripts(root: Path, commands: Sequence[object], names: Mapping[str, str]) -> tuple[str, ...]:
+    """The Python scripts of the checkout that generator commands name, as {DIRECTORY}/path.py in the command's text."""
+    found = [
+        posixpath.normpath(names[directory] + path)
+        for command in commands
+        for directory, path in _SCRIPT.findall(str(command))
+        if directory in names
+    ]
+    return tuple(dict.fromkeys(path for path in found if not _escapes(path) and (root / path).is_file()))
 
 
 def _escapes(path: str) -> bool:
