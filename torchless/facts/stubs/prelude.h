@@ -1,9 +1,13 @@
-// Goes in front of every unit (-include), as clang's own HIP wrapper header does.
+// Goes in front of every unit (-include), as clang's own HIP wrapper header does, and brings what that one brings:
+// the qualifiers (__device__ ...), <cmath>, <cstdlib> and device math.
+#pragma once
+#if defined(__HIP__)
+#include "hip/hip/amd_detail/host_defines.h"
+#include "hip/hip/amd_detail/newer_builtins.h"
+
 // The C library is declared for both passes here, before anything else can declare it for the host alone:
 // device code may then call expf, printf, memcpy or assert, and no name exists twice (a host and a device
 // twin), which a precompiled header would merge into one.
-#pragma once
-#if defined(__HIP__)
 #define _GLIBCXX_INCLUDE_NEXT_C_HEADERS  // past libstdc++'s wrappers: their templates must keep their targets
 #pragma clang force_cuda_host_device begin
 #include <assert.h>
@@ -15,4 +19,11 @@
 #undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <cmath>
 #include <cstdlib>
+#include "hip/hip/amd_detail/amd_math_functions.h"
+
+// Sources ask the compiler's version for the types that ROCm 7's clang has; an older parser has them by now.
+#if __clang_major__ < 20
+#undef __clang_major__
+#define __clang_major__ 20
+#endif
 #endif

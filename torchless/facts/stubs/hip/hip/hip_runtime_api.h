@@ -64,6 +64,7 @@ typedef enum hipError_t {
   hipErrorStreamCaptureUnsupported = 900,
   hipErrorUnknown = 999
 } hipError_t;
+#define CUDA_SUCCESS hipSuccess  // sources that were ported from CUDA compare with it
 typedef void (*hipStreamCallback_t)(hipStream_t stream, hipError_t status, void* userData);
 
 typedef struct hipUUID_t { char bytes[16]; } hipUUID;

@@ -34,12 +34,15 @@ template <class T> struct NumericTraits {
 template <class T> using Traits = NumericTraits<std::remove_cv_t<T>>;
 template <class T> __host__ __device__ constexpr T DivideAndRoundUp(T n, T d) { return (n + d - 1) / d; }
 
+// Shared memory cannot be initialised: raw bytes that read as T.
+template <class T, int N> struct __torchless_raw { alignas(T) unsigned char bytes[sizeof(T) * N]; __device__ inline T& operator[](int i) { return reinterpret_cast<T*>(bytes)[i]; } };
+
 // Block-wide operations: each has a TempStorage and a constructor that takes it. Their bodies are only as long
 // as type checking needs.
 enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
 template <class T, int BlockX, BlockReduceAlgorithm Algorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int BlockY = 1, int BlockZ = 1, int Arch = 1> class BlockReduce {
  public:
-  struct TempStorage { T word[BlockX * BlockY * BlockZ]; };
+  struct TempStorage { __torchless_raw<T, BlockX * BlockY * BlockZ> word; };
   __device__ inline BlockReduce() : s(nullptr) {}
   __device__ inline BlockReduce(TempStorage& storage) : s(&storage) {}
   template <class Op> __device__ inline T Reduce(T input, Op op) { s->word[threadIdx.x] = input; __syncthreads(); return op(s->word[0], input); }
@@ -54,7 +57,7 @@ template <class T, int BlockX, BlockReduceAlgorithm Algorithm = BLOCK_REDUCE_WAR
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 template <class T, int BlockX, BlockScanAlgorithm Algorithm = BLOCK_SCAN_RAKING, int BlockY = 1, int BlockZ = 1, int Arch = 1> class BlockScan {
  public:
-  struct TempStorage { T word[BlockX * BlockY * BlockZ]; };
+  struct TempStorage { __torchless_raw<T, BlockX * BlockY * BlockZ> word; };
   __device__ inline BlockScan() : s(nullptr) {}
   __device__ inline BlockScan(TempStorage& storage) : s(&storage) {}
   template <class Op> __device__ inline void InclusiveScan(T input, T& output, Op op) { s->word[threadIdx.x] = input; __syncthreads(); output = op(s->word[0], input); }
@@ -73,7 +76,7 @@ template <class T, int BlockX, BlockScanAlgorithm Algorithm = BLOCK_SCAN_RAKING,
 enum BlockLoadAlgorithm { BLOCK_LOAD_DIRECT, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED };
 template <class T, int BlockX, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int BlockY = 1, int BlockZ = 1, int Arch = 1> class BlockLoad {
  public:
-  struct TempStorage { T word[BlockX * Items]; };
+  struct TempStorage { __torchless_raw<T, BlockX * Items> word; };
   __device__ inline BlockLoad() : s(nullptr) {}
   __device__ inline BlockLoad(TempStorage& storage) : s(&storage) {}
   template <class It> __device__ inline void Load(It from, T (&items)[Items]) { for (int i = 0; i < Items; ++i) items[i] = from[threadIdx.x * Items + i]; }
@@ -85,7 +88,7 @@ template <class T, int BlockX, int Items, BlockLoadAlgorithm Algorithm = BLOCK_L
 enum BlockStoreAlgorithm { BLOCK_STORE_DIRECT, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED };
 template <class T, int BlockX, int Items, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int BlockY = 1, int BlockZ = 1, int Arch = 1> class BlockStore {
  public:
-  struct TempStorage { T word[BlockX * Items]; };
+  struct TempStorage { __torchless_raw<T, BlockX * Items> word; };
   __device__ inline BlockStore() : s(nullptr) {}
   __device__ inline BlockStore(TempStorage& storage) : s(&storage) {}
   template <class It> __device__ inline void Store(It to, T (&items)[Items]) { for (int i = 0; i < Items; ++i) to[threadIdx.x * Items + i] = items[i]; }
@@ -95,7 +98,7 @@ template <class T, int BlockX, int Items, BlockStoreAlgorithm Algorithm = BLOCK_
 };
 template <class Key, int BlockX, int Items, class Value = int> class BlockRadixSort {
  public:
-  struct TempStorage { Key word[BlockX * Items]; };
+  struct TempStorage { __torchless_raw<Key, BlockX * Items> word; };
   __device__ inline BlockRadixSort(TempStorage& storage) : s(&storage) {}
   __device__ inline void Sort(Key (&keys)[Items]) { s->word[0] = keys[0]; }
   __device__ inline void Sort(Key (&keys)[Items], Value (&values)[Items]) { s->word[0] = keys[0]; }
@@ -105,7 +108,7 @@ template <class Key, int BlockX, int Items, class Value = int> class BlockRadixS
 };
 template <class T, int Lanes = 64, int Arch = 1> class WarpReduce {
  public:
-  struct TempStorage { T word[Lanes]; };
+  struct TempStorage { __torchless_raw<T, Lanes> word; };
   __device__ inline WarpReduce(TempStorage& storage) : s(&storage) {}
   template <class Op> __device__ inline T Reduce(T input, Op op) { s->word[threadIdx.x % Lanes] = input; return op(s->word[0], input); }
   __device__ inline T Sum(T input) { return Reduce(input, hipcub::Sum()); }

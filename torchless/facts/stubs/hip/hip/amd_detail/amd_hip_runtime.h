@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cmath>
+#include <math.h>
 #include <cstdint>
 #include <tuple>
 #include <unordered_map>  // callers that name std::unordered_map without a header of their own rely on it

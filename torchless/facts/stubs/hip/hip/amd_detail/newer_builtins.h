@@ -21,3 +21,6 @@ __device__ void __builtin_amdgcn_raw_buffer_store_b64(__torchless_u32x2 v, __amd
 __device__ void __builtin_amdgcn_raw_buffer_store_b96(__torchless_u32x3 v, __amdgpu_buffer_rsrc_t rsrc, int offset, int soffset, int aux);
 __device__ void __builtin_amdgcn_raw_buffer_store_b128(__torchless_u32x4 v, __amdgpu_buffer_rsrc_t rsrc, int offset, int soffset, int aux);
 #endif
+#if __clang_major__ < 20
+__device__ void __builtin_amdgcn_raw_ptr_buffer_load_lds(__amdgpu_buffer_rsrc_t rsrc, __attribute__((address_space(3))) void* lds, unsigned int size, int voffset, int soffset, int offset, int aux);
+#endif
