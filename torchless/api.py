@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from torchless.analysis import Analyst
+from torchless.facts.cache import Cache
 from torchless.facts.flags import HeadersError
 from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.outcome import placed, unit_of
 from torchless.plan.rounds import chosen_groups, drafts_of, grouped, proved
-from torchless.project.discover import ProjectError, load
+from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
-from torchless.rules.load import load_rules
+from torchless.remembered import change_of, edit_of, encode, finding_of, recall, result_key
+from torchless.remembered import unit_of as unit_from
+from torchless.rules.load import load_rules, rules_dir
 from torchless.rules.model import RuleError
 from torchless.selection import SelectionError, select
 from torchless.text.writer import FileChange
@@ -53,9 +57,51 @@ class MigrateResult:
     grouping: Grouping | None = field(default=None, repr=False, compare=False)
 
 
-def migrate(options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
-    """Analyse and plan a migration from folder ``start``; writes nothing. Raises UsageError."""
+def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalled: bool = True) -> MigrateResult:
+    """Analyse and plan a migration from folder ``start``; writes nothing. Raises UsageError.
+
+    An earlier result over the very same files is given again, without its ``grouping``; not when ``recalled`` is False
+    or ``options.cache`` is.
+    """
     began = time.monotonic()
+    cache, key = _memory(options, start) if options.cache else (None, None)
+    if cache is not None and key is not None and recalled:
+        known: MigrateResult | None = recall(cache, key, _decode)
+        if known is not None:
+            return replace(known, seconds=time.monotonic() - began)
+    result = _migrate(options, start, progress, began)
+    if cache is not None and key is not None and not result.files_failed:
+        cache.store_findings(key, encode(replace(result, grouping=None)))
+    return result
+
+
+def _memory(options: MigrateOptions, start: Path) -> tuple[Cache | None, str | None]:
+    """The cache and the key of this run; (None, None) where the paths do not tell a project."""
+    try:
+        root, _ = find_root([(start / path).absolute() for path in options.paths] or [start.absolute()])
+        rule_files = [*sorted(rules_dir().glob("*.toml")), *(start / p for p in options.rule_files)]
+        return Cache(root, headers=options.headers), result_key(options, start, root, rule_files)
+    except (OSError, ProjectError, RuleError, HeadersError):
+        return None, None
+
+
+def _decode(row: list[Any]) -> MigrateResult:
+    root, units, findings, changes, edits, found, seconds, failed, mergeable, notes, _ = row
+    return MigrateResult(
+        root,
+        tuple(unit_from(u) for u in units),
+        tuple(finding_of(f) for f in findings),
+        {path: change_of(change) for path, change in changes.items()},
+        tuple(edit_of(e) for e in edits),
+        found,
+        seconds,
+        tuple(failed),
+        mergeable,
+        tuple(notes),
+    )
+
+
+def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: float) -> MigrateResult:
     try:
         project = load(start, options.paths)
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)

@@ -37,6 +37,8 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
         status = UnitStatus.UNCHECKED
         findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
+    if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED):
+        findings += [_leak(chain, draft.name) for chain in _leaks(draft, proof)]
     return Unit(
         draft.name,
         draft.group.modules,
@@ -52,7 +54,7 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
             checks_throw=options.checks == "throw",
             flips_ops=draft.flips_ops,
         ),
-        leaks=_leaks(draft, proof),
+        leaks=tuple(" -> ".join(chain) for chain in _leaks(draft, proof)),
     )
 
 
@@ -75,13 +77,20 @@ def _unchecked(draft: Draft, what: str) -> Finding:
     return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.DISPLAY, unit=draft.name)
 
 
-def _leaks(draft: Draft, proof: Proof) -> tuple[str, ...]:
+def _leak(chain: tuple[str, ...], unit: str) -> Finding:
+    last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
+    header = next(p for p in chain[chain.index(last) + 1 :]).removeprefix(STUB_PREFIX).split("/", 1)[-1]
+    text = f"{chain[0]} still reaches torch: {last} includes {header}"
+    return Finding("TL009", text, last, 0, 0, Tier.DISPLAY, unit=unit)
+
+
+def _leaks(draft: Draft, proof: Proof) -> tuple[tuple[str, ...], ...]:
     """The chains by which the unit's sources still reach torch, one for each file that opens it."""
     chains: dict[str, tuple[str, ...]] = {}
     for chain in proof.leaks.get(draft.name, ()):
         last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
         chains.setdefault(last, chain)
-    return tuple(" -> ".join(chain) for _, chain in sorted(chains.items()))
+    return tuple(chain for _, chain in sorted(chains.items()))
 
 
 def placed(finding: Finding, read: Reader) -> Finding:
