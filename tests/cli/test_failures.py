@@ -12,6 +12,7 @@ import pytest
 from cli_samples import MIGRATED, NEW, OLD, result
 
 from torchless import api
+from torchless.text import journal, writer
 
 
 def assert_refused(ran, *words: str, code: int = 2) -> None:
@@ -114,6 +115,33 @@ def test_a_dirty_file_is_seen_from_a_checkout_inside_a_larger_tree(run, fake, re
     (inner / "csrc" / "scale.cu").write_bytes(OLD)
     fake(result(MIGRATED, root=inner))
     assert_refused(run("migrate", "--write", cwd=inner), " csrc/scale.cu", "uncommitted")
+
+
+def test_a_git_that_does_not_answer_stops_the_write(run, fake, checkout, monkeypatch):
+    (checkout / ".git").mkdir()
+    fake(result(MIGRATED, root=checkout))
+    assert_refused(run("migrate", "--write", cwd=checkout), "git: fatal: not a git repository")
+    monkeypatch.setenv("PATH", "")
+    assert_refused(run("migrate", "--write", cwd=checkout), "cannot run git")
+    assert (checkout / "csrc/scale.cu").read_bytes() == OLD
+    assert run("migrate", "--write", "--allow-dirty", cwd=checkout).code == 0
+
+
+def test_what_a_killed_run_left_is_taken_back_before_anything_is_read(run, fake, checkout, monkeypatch):
+    def die(*arguments: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "finish", die)
+        patch.setattr(writer, "_back_out", lambda *arguments: None)
+        with pytest.raises(SystemExit):
+            writer.write_files(checkout, {"csrc/scale.cu": api.FileChange(OLD, NEW)})
+    assert (checkout / "csrc/scale.cu").read_bytes() == NEW
+    asked = fake(result())
+    ran = run("migrate", "csrc", cwd=checkout)
+    assert len(asked) == 1
+    assert ran.err.startswith("Took an interrupted write back (1 file).\n")
+    assert (checkout / "csrc/scale.cu").read_bytes() == OLD
 
 
 def test_a_result_that_would_not_compile_is_not_written(run, fake, checkout):
