@@ -73,12 +73,6 @@ def type_class(spelling: str) -> str:
     return ""
 
 
-def object_class(spelling: str) -> str:
-    """type_class() of an object that a member is taken from: a pointer counts as what it points to."""
-    plain = _unqualified(spelling)
-    return type_class(plain[:-1].rstrip() if plain.endswith("*") else plain)
-
-
 def _unqualified(spelling: str) -> str:
     """Without references, and without const and volatile at either end."""
     plain = spelling.strip()

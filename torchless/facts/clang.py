@@ -49,10 +49,8 @@ def parse(
     use = pch.path_for(spec, torch) if pch is not None and headers == "stubs" else ""
     try:
         with _parsed(source, arguments, unsaved, use, notes) as unit:
-            diagnostics = _diagnostics(unit, root, bool(use))
-            walker = Walker(
-                unit, lambda n: flags.project_path(n, root), lambda n: flags.shown_path(n, root), want_facts
-            )
+            diagnostics = _diagnostics(unit, root, bool(use), notes)
+            walker = Walker(unit, lambda n: _own(n, root), lambda n: flags.shown_path(n, root), want_facts)
             harvest = walker.walk()
             opened = _opened(unit, root, spec, headers)
             for include in harvest.includes:
@@ -70,6 +68,17 @@ def parse(
         seconds=time.process_time() - started,
         notes=tuple(notes),
     )
+
+
+def _own(name: str, root: Path) -> str:
+    """The root-relative path of a file that facts are wanted about, "" for any other."""
+    path = flags.project_path(name, root)
+    return path if _is_own(path) else ""
+
+
+def _is_own(shown: str) -> bool:
+    """True for the shown path of a file that facts are wanted about."""
+    return not (shown.startswith((flags.STUB_PREFIX, "/")) or flags.is_vendored(shown))
 
 
 @contextmanager
@@ -97,28 +106,44 @@ def _parsed(
         lib.clang_disposeIndex(index)
 
 
-def _diagnostics(unit: int, root: Path, precompiled: bool) -> tuple[Diagnostic, ...]:
-    """Errors only (warnings are off), in the parser's order; a header that was not found is not one of them.
+def _diagnostics(unit: int, root: Path, precompiled: bool, notes: list[str]) -> tuple[Diagnostic, ...]:
+    """Errors only (warnings are off), in the parser's order.
 
-    Nor is, with a precompiled header, the one that it makes up: see pch.py on what becomes of operator delete.
+    A header of the project that was not found is an IncludeFact instead; one that a system header or a stub asks for
+    is an error, and noted as well, for then the machine lacks what every parse needs. Left out is, with a precompiled
+    header, the error that it makes up: see pch.py on what becomes of operator delete.
     """
     lib = libclang.library()
     out: list[Diagnostic] = []
     for i in range(lib.clang_getNumDiagnostics(unit)):
         handle = lib.clang_getDiagnostic(unit, i)
-        severity = lib.clang_getDiagnosticSeverity(handle)
-        message = libclang.text(lib.clang_getDiagnosticSpelling(handle))
-        false = _NOT_FOUND.fullmatch(message) or (precompiled and _MADE_UP.match(message))
-        if severity >= libclang.ERROR and not false:
-            file, line, offset = c_void_p(), c_uint(), c_uint()
-            location = lib.clang_getDiagnosticLocation(handle)
-            lib.clang_getFileLocation(location, byref(file), byref(line), None, byref(offset))
-            name = libclang.text(lib.clang_getFileName(file)) if file.value else ""
-            path = flags.shown_path(name, root) if name else ""
-            category = lib.clang_getDiagnosticCategory(handle)
-            out.append(Diagnostic(path, offset.value, line.value, severity, category, message))
+        found = _diagnostic(handle, root)
         lib.clang_disposeDiagnostic(handle)
+        if found.severity < libclang.ERROR or (precompiled and _MADE_UP.match(found.message)):
+            continue
+        missing = _NOT_FOUND.fullmatch(found.message)
+        if missing and _is_own(found.path):
+            continue
+        if missing:
+            notes.append(f"{found.path} includes {missing[1]}, which is not on this machine: facts may be incomplete")
+        out.append(found)
     return tuple(out)
+
+
+def _diagnostic(handle: int, root: Path) -> Diagnostic:
+    lib = libclang.library()
+    file, line, offset = c_void_p(), c_uint(), c_uint()
+    location = lib.clang_getDiagnosticLocation(handle)
+    lib.clang_getFileLocation(location, byref(file), byref(line), None, byref(offset))
+    name = libclang.text(lib.clang_getFileName(file)) if file.value else ""
+    return Diagnostic(
+        flags.shown_path(name, root) if name else "",
+        offset.value,
+        line.value,
+        lib.clang_getDiagnosticSeverity(handle),
+        lib.clang_getDiagnosticCategory(handle),
+        libclang.text(lib.clang_getDiagnosticSpelling(handle)),
+    )
 
 
 def _opened(unit: int, root: Path, spec: TuSpec, headers: str) -> set[str]:

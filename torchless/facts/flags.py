@@ -7,7 +7,7 @@ import importlib.util
 import os
 import posixpath
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from torchless.facts import libclang, stubs
@@ -138,6 +138,7 @@ def toolchain() -> str:
     return "|".join([libclang.version(), *stamps, *folders])
 
 
+@lru_cache(maxsize=1 << 16)
 def shown_path(name: str, root: Path) -> str:
     """How a file is named in results: root-relative, ``<stubs>/torch/all.h``, or absolute; symbolic links resolved."""
     real = os.path.realpath(name)
@@ -150,8 +151,14 @@ def shown_path(name: str, root: Path) -> str:
     return real
 
 
+@lru_cache(maxsize=1 << 16)
 def project_path(name: str, root: Path) -> str:
     """The root-relative path of a file inside ``root`` (which is resolved), "" for any other."""
     real = os.path.realpath(name)
     prefix = str(root) + os.sep
     return real[len(prefix) :].replace(os.sep, "/") if real.startswith(prefix) else ""
+
+
+def is_vendored(path: str) -> bool:
+    """True for a file of the project (root-relative) that is someone else's: it is opened, but no facts are wanted."""
+    return path.startswith(("3rdparty/", "third_party/"))
