@@ -7,7 +7,7 @@ import pytest
 from torchless.facts.model import FunctionFact
 from torchless.facts.typing import FileView
 from torchless.model import Finding
-from torchless.rewrites.guards import add_guards
+from torchless.rewrites.guards import add_guards, guards_on_host
 from torchless.rewrites.heads import function_name
 from torchless.rewrites.scopes import BlockKind, find_scopes
 
@@ -62,7 +62,7 @@ def functions_of(view: FileView) -> list[FunctionFact]:
         # the dispatch comes first
         (
             '\tVLLM_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {\n\t\tk<<<1, 1>>>();\n\t});\n',
-            "\tconst HipDeviceGuard device_guard(x.device_id);\n\n"
+            "\tconst HipDeviceGuard device_guard(x.device_id);\n"
             '\tVLLM_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {\n\t\tk<<<1, 1>>>();\n\t});\n',
         ),
         # in front of the #if that the launch stands in
@@ -109,7 +109,7 @@ def test_a_body_on_one_line(rewrites) -> None:
 
 
 def test_no_tensor_is_surely_on_the_gpu(keeps) -> None:
-    found = keeps(guards(), "void f(at::Tensor& m)\n{\n    // on the GPU\n    launch(m.item<int>());\n}\n")
+    found = keeps(guards(), "void f(at::Tensor& m)\n{\n    // on the GPU\n    launch(*m.data_ptr<int>());\n}\n")
     assert [(f.code, f.blocks) for f in found] == [("TL404", False)]
     assert found[0].help
 
@@ -156,5 +156,33 @@ def test_macros_that_launch(rewrites) -> None:
         guards(),
         macro + "void f(at::Tensor& x)\n{\n    RUN_ALL(x.data_ptr())\n}\n",
         macro + "void f(at::Tensor& x)\n{\n    const HipDeviceGuard device_guard(x.device_id);\n"
-        "\n    RUN_ALL(x.data_ptr())\n}\n",
+        "    RUN_ALL(x.data_ptr())\n}\n",
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const at::cuda::OptionalCUDAGuard g(device_of(x)); int n = *x.data_ptr<int>();",
+        "at::hip::OptionalHIPGuardMasqueradingAsCUDA g(at::device_of(x)); int n = x.data_ptr<int>()[0];",
+        "at::DeviceGuard g{x.device()}; if(x.is_cpu()) h();",
+        "at::DeviceGuard g(x.device()); if(!x.is_cuda()) h();",
+    ],
+)
+def test_a_guard_on_what_is_read_on_the_host_blocks(keeps, body: str) -> None:
+    found = keeps(guards_on_host, f"void f(at::Tensor& x, at::Tensor& y)\n{{\n    {body}\n}}\n")
+    assert [(f.code, f.blocks) for f in found] == [("TL404", True)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "at::DeviceGuard g(y.device()); int n = *x.data_ptr<int>();",
+        "at::DeviceGuard g(x.device()); run(x.data_ptr<int>());",
+        'at::DeviceGuard g(x.device()); TORCH_CHECK(x.is_cuda(), "x"); TORCH_CHECK(!x.is_cpu());',
+        "at::DeviceGuard g(x.device()); int n = a * x.data_ptr<int>() - p;",
+        "HipDeviceGuard g(x.device_id); int n = *x.data_ptr<int>();",
+    ],
+)
+def test_other_guards_do_not(keeps, body: str) -> None:
+    assert keeps(guards_on_host, f"void f(at::Tensor& x, at::Tensor& y)\n{{\n    {body}\n}}\n") == []

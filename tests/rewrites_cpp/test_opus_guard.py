@@ -59,7 +59,7 @@ def test_the_guard_is_turned_round_in_every_file(view, eol: str) -> None:
         "types.h": TURNED,
         "user.cu": USER.replace(
             "#include <torch",
-            "// Asks types.h for torch's element types.\n#define LIB_TORCH_TYPES\n#include <torch",
+            "#define LIB_TORCH_TYPES\n#include <torch",
         ),
         "free.cu": '// licence\n\n#include "types.h"\nint x;\n',
         "plain.cu": '#include "types.h"\nelement<float> x;\n',
@@ -133,6 +133,5 @@ def test_one_define_per_unit_instead(view, rewrites) -> None:
     rewrites(
         lambda v: define_per_unit(guard, [v]),
         '// licence\n\n#include "types.h"\nint x;\n',
-        "// licence\n\n// Keeps torch's element types out of types.h.\n#define LIB_NO_TORCH_TYPES\n"
-        '#include "types.h"\nint x;\n',
+        '// licence\n\n#define LIB_NO_TORCH_TYPES\n#include "types.h"\nint x;\n',
     )

@@ -29,7 +29,6 @@ _LAUNCH = re.compile(
     rb"hip(?:Ext)?(?:Module)?Launch\w*Kernel\w*|hipLaunch\w+|cudaLaunch\w+|launch_kernel|hipGraphLaunch"
 )
 _DISPATCH = re.compile(rb"\w*DISPATCH\w*")
-_ON_HOST = frozenset({b"is_cpu", b"item", b"cpu", b"is_pinned"})
 
 
 def add_guards(
@@ -57,6 +56,49 @@ def add_guards(
         if finding is not None:
             out.append(finding)
     return out
+
+
+def guards_on_host(view: FileView) -> list[Finding]:
+    """Blockers (TL404) for torch's guards whose tensor the function reads itself, or asks whether it is on the CPU.
+
+    Torch's guard does nothing for a CPU tensor; the target's would select device -1 and end the process.
+    """
+    scopes = find_scopes(view.tokens)
+    tokens = view.tokens
+    out = []
+    for i, token in enumerate(tokens):
+        if token.kind is not Kind.NAME or not _GUARD.fullmatch(token.text) or token.text.startswith(b"Hip"):
+            continue
+        block = scopes.function_of(i)
+        name = _guarded_tensor(scopes, i)
+        if block is not None and name and _may_be_on_host(scopes, block, name):
+            out.append(
+                Finding(
+                    "TL404",
+                    f"the guard's tensor {name.decode('latin-1')} is read on the host here, so it may be on the CPU",
+                    view.source.path,
+                    token.start,
+                    token.end,
+                    tier=Tier.DISPLAY,
+                    blocks=True,
+                    help="take the guard from a tensor that is always on the GPU",
+                )
+            )
+    return out
+
+
+def _guarded_tensor(scopes: Scopes, guard: int) -> bytes:
+    """x in ``Guard name(device_of(x))`` and ``Guard name(x.device())``, braces too; b"" for anything else."""
+    tokens = scopes.tokens
+    opener = guard + 2
+    if opener + 3 >= len(tokens) or tokens[opener].text not in (b"(", b"{") or tokens[guard + 1].kind is not Kind.NAME:
+        return b""
+    words = [t.text for t in tokens[opener + 1 : scopes.pair.get(opener, opener)]]
+    while len(words) > 2 and words[1] == b"::":  # at::device_of
+        words = words[2:]
+    if len(words) == 4 and words[:2] == [b"device_of", b"("]:
+        return words[2]
+    return words[0] if words[1:3] == [b".", b"device"] else b""
 
 
 def _block_at(scopes: Scopes, opener: int) -> Block | None:
@@ -116,13 +158,12 @@ def _guard(
     eol = view.source.eol_at(offset)
     text = indent + _statement(tensor) + eol
     above = comment_above(view, offset)
-    if above != offset or not _takes_stream(view, statement):
+    starts_paragraph = is_blank_line_before(view, above)
+    if above != offset or (starts_paragraph and not _takes_stream(view, statement)):
         # a paragraph of its own, in front of the comment that belongs to the statement
         offset = above
         text += eol
-        text = text if is_blank_line_before(view, offset) else eol + text
-        if _opens_body(view, block, offset):
-            text = text.removeprefix(eol)
+        text = text if starts_paragraph or _opens_body(view, block, offset) else eol + text
     return _added(view, tensor, name, Edit(view.source.path, offset, offset, text, "TL403"))
 
 
@@ -212,9 +253,8 @@ def _may_be_on_host(scopes: Scopes, block: Block, name: bytes) -> bool:
         if tokens[i].text != name or tokens[i].kind is not Kind.NAME or tokens[i + 1].text not in (b".", b"->"):
             continue
         member = tokens[i + 2].text
-        if member in _ON_HOST:
-            return True
-        if member == b"is_cuda" and tokens[i - 1].text == b"!":
+        negated = tokens[i - 1].text == b"!"
+        if (member == b"is_cpu" and not negated) or (member == b"is_cuda" and negated) or member == b"is_pinned":
             return True
         if member.endswith(b"data_ptr") and _is_read(scopes, i):
             return True

@@ -129,7 +129,7 @@ def invert_guard(header: FileView, guard: OptOutGuard, files: Iterable[FileView]
     for path, view in sorted(views.items()):
         edits += _without_define(view, guard.macro)
         if path in needing and not _defines(view, guard.opt_in):
-            edits.append(_with_define(view, guard.opt_in, f"// Asks {_base(guard.path)} for torch's element types."))
+            edits.append(_with_define(view, guard.opt_in))
     who = ", ".join(_base(p) for p in needing) or "nobody"
     return _finding(header, guard, edits, f"{who} defines {guard.opt_in}; the other translation units are free of it")
 
@@ -140,7 +140,7 @@ def define_per_unit(guard: OptOutGuard, sources: Iterable[FileView]) -> list[Fin
     for view in sources:
         if _defines(view, guard.macro):
             continue
-        edit = _with_define(view, guard.macro, f"// Keeps torch's element types out of {_base(guard.path)}.")
+        edit = _with_define(view, guard.macro)
         message = f"{_base(guard.path)} brings torch's headers unless {guard.macro} is defined"
         out.append(Finding(_CODE, message, view.source.path, edit.start, edit.end, edits=(edit,)))
     return out
@@ -211,13 +211,12 @@ def _without_define(view: FileView, macro: str) -> list[Edit]:
     return [Edit(source.path, first, last, b"", _CODE), *edits]
 
 
-def _with_define(view: FileView, macro: str, comment: str) -> Edit:
-    """``#define MACRO`` under a comment, in front of the first #include that is always compiled."""
+def _with_define(view: FileView, macro: str) -> Edit:
+    """``#define MACRO`` in front of the first #include that is always compiled."""
     source = view.source
     lines = [line for line in include_lines(view, find_scopes(view.tokens)) if line.movable]
     offset = lines[0].start if lines else file_start(view)
-    eol = source.eol_at(offset)
-    text = comment.encode() + eol + f"#define {macro}".encode() + eol
+    text = f"#define {macro}".encode() + source.eol_at(offset)
     return Edit(source.path, offset, offset, text, _CODE)
 
 
