@@ -8,6 +8,7 @@ from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding
 from torchless.rewrites.includes import is_torch_header, rewrite_includes, torch_names
 from torchless.rewrites.signatures import rewrite_signatures
+from torchless.text.edits import apply
 from torchless.text.lexer import code_tokens, lex
 
 
@@ -179,6 +180,24 @@ def test_what_is_still_used_stays(keeps, text: str, code: str, reason: str) -> N
 )
 def test_must_not_change(keeps, text: str) -> None:
     assert keeps(includes(), text) == []
+
+
+@pytest.mark.parametrize(
+    ("include", "provided", "want"),
+    [
+        ('"dispatch_utils.h"', [], '#include "aiter_dispatch.h"\n'),
+        ('"dispatch_utils.h"', ["<hip/hip_fp16.h>"], ""),
+        ("<c10/util/Half.h>", [], "#include <hip/hip_fp16.h>\n"),
+        ("<c10/util/Half.h>", ["aiter_dispatch.h"], ""),
+    ],
+)
+def test_element_types_have_their_header(view, include: str, provided: list[str], want: str) -> None:
+    before = view(f"#include {include}\nusing T = c10::Half;\n")
+    at = before.source.data.index(b"c10::Half;")
+    edit = Edit(before.source.path, at, at + 9, b"__half", "TL507")
+    found = includes(provided=provided, with_edits=lambda v: [edit])(before)
+    got = apply(before.source.data, [edit, *(e for f in found for e in f.edits)])
+    assert got.decode() == f"{want}using T = __half;\n"
 
 
 def test_own_header(rewrites) -> None:

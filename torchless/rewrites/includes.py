@@ -42,6 +42,8 @@ _TARGET_NAMES = {
     "AiterDtype": "aiter_enum.h",
     "AiterDtype_to_str": "aiter_enum.h",
 }
+# Element types that edits put in torch's place; the target's dispatch header declares them as well.
+_ELEMENT_HEADERS = {"__half": "<hip/hip_fp16.h>", "hip_bfloat16": "<hip/hip_bfloat16.h>"}
 # A header -> headers that bring it.
 _BROUGHT_BY = {
     "aiter_enum.h": ("aiter_hip_common.h", "aiter_tensor.h", "aiter_dispatch.h"),
@@ -108,9 +110,9 @@ def rewrite_includes(
         return []
     after = code_tokens(lex(apply(view.source.data, mine)))
     new_text = [t for e in mine for t in code_tokens(lex(e.new))]
-    plan = _Plan(view, scopes, lines, after, is_torch, provided)
+    plan = _Plan(view, scopes, lines, after, new_text, is_torch, provided)
     plan.take_out()
-    plan.bring_in(new_text, requires, own_headers, lost_torch)
+    plan.bring_in(requires, own_headers, lost_torch)
     return plan.findings
 
 
@@ -131,6 +133,7 @@ class _Plan:
         scopes: Scopes,
         lines: list[IncludeLine],
         after: list[Token],
+        new_text: list[Token],
         is_torch: Callable[[str], bool],
         provided: Provided,
     ) -> None:
@@ -138,6 +141,7 @@ class _Plan:
         self.scopes = scopes
         self.lines = lines
         self.after = after
+        self.new_text = new_text
         self.names = {t.text.decode("latin-1") for t in after if t.kind is Kind.NAME and t.directive != "include"}
         self.is_torch = is_torch
         self.provided = provided
@@ -229,13 +233,11 @@ class _Plan:
 
     # -- in
 
-    def bring_in(
-        self, new_text: Sequence[Token], requires: Collection[str], own_headers: Sequence[str], lost_torch: bool
-    ) -> None:
+    def bring_in(self, requires: Collection[str], own_headers: Sequence[str], lost_torch: bool) -> None:
         """Add what the edited text needs and what goes away with the removed includes."""
         gone = [line for line in self.removed if self.is_torch(line.header)]
         lost_common = any(_base(line) in (INTEROP, DISPATCH) for line in self.removed) or bool(self.replaced)
-        wanted = {h.strip('"<>') for h in requires} | _target_headers(new_text)
+        wanted = {h.strip('"<>') for h in requires} | _target_headers(self.new_text)
         if lost_common:
             wanted |= _target_headers(self.after)
         if any(_base(line) == INTEROP for line in self.removed):
@@ -256,6 +258,10 @@ class _Plan:
             self._insert("TL106", message, f'"{header}"', self._sorted(place, header), rank)
             rank += 1
         place = self._standard_place(gone, place)
+        if TARGET_DISPATCH not in quoted:
+            for header, name in self._missing_elements():
+                self._insert("TL102", f"{header}: {name} is used", header, place, rank)
+                rank += 1
         for header, used in standard:
             message = f"{header} came with torch's headers: {_listed(used)} {'is' if len(used) == 1 else 'are'} used"
             self._insert("TL105", message, header, place, rank)
@@ -269,6 +275,15 @@ class _Plan:
 
         missing = {h for h in wanted if not is_there(h)}
         return sorted(h for h in missing if not any(b in missing or is_there(b) for b in _bringers(h)))
+
+    def _missing_elements(self) -> list[tuple[str, str]]:
+        """(header, name) of the element types that the edits bring in and that no include declares."""
+        new = {t.text.decode("latin-1") for t in self.new_text}
+        if TARGET_DISPATCH in self.replaced or self._is_direct(TARGET_DISPATCH) or self.provided(TARGET_DISPATCH):
+            return []
+        direct = {line.header for line in self.lines if line.movable}
+        wanted = {header: name for name, header in _ELEMENT_HEADERS.items() if name in new}
+        return sorted((h, n) for h, n in wanted.items() if h not in direct and not self.provided(h))
 
     def _lost_standard(self, header_file: bool) -> list[tuple[str, tuple[str, ...]]]:
         direct = {line.header for line in self.lines if line not in self.removed and line.movable}
@@ -345,9 +360,10 @@ class _Plan:
         )
 
     def _needs_dispatch(self) -> bool:
-        return any(n.endswith("_rmTorch") for n in self.names) or not self.names.isdisjoint(
-            {"cpp_type_from_aiter_dtype"}
-        )
+        """Are its macros used, or do the edits use element types that it declares?"""
+        new = {t.text.decode("latin-1") for t in self.new_text}
+        used = any(n.endswith("_rmTorch") for n in self.names) or "cpp_type_from_aiter_dtype" in self.names
+        return used or any(n in new and not self.provided(h) for n, h in _ELEMENT_HEADERS.items())
 
     def _add(self, code: str, message: str, line: IncludeLine, edits: Sequence[Edit]) -> None:
         self.findings.append(
