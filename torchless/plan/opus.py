@@ -57,7 +57,7 @@ def invert_at_root(
             users.add(path)
     finding = invert_guard(header, guard, views, sorted(users))
     entity = Entity(guard.path, 0, len(header.source.data), "file", "")
-    group = Group(guard.path, (), (), (entity,), ())
+    group = Group(guard.path, (), (), (entity,))
     finding = replace(finding, unit=guard.path)
     blockers = () if finding.edits else (replace(finding, blocks=True),)
     return Draft(group, (finding,), finding.edits, blockers, (), False)

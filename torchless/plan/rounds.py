@@ -60,16 +60,8 @@ def grouped(analyst: Analyst, ruleset: Ruleset, options: MigrateOptions) -> Grou
 
 
 def chosen_groups(grouping: Grouping, selection: Selection) -> list[Group]:
-    """The groups that the selection means, and those they depend on, in name order."""
-    by_name = {g.name: g for g in grouping.groups}
-    queue = [g.name for g in grouping.groups if _is_selected(g, selection)]
-    chosen: set[str] = set()
-    while queue:
-        name = queue.pop()
-        if name not in chosen:
-            chosen.add(name)
-            queue.extend(by_name[name].depends)
-    return [by_name[name] for name in sorted(chosen)]
+    """The groups that the selection means, in name order."""
+    return [g for g in grouping.groups if _is_selected(g, selection)]
 
 
 def _is_selected(candidate: Group, selection: Selection) -> bool:

@@ -4,13 +4,13 @@ Nodes are entities that hold a torch construct ("touched"), and modules. Two nod
 changed alone:
 
 * a declaration and its definition;
-* a user and what it uses, when what is used changes its interface (a tensor in a signature, a macro, a type);
+* a user and what it uses: a helper whose signature has no torch may still take the stream or end the process in
+  another way than before, and its callers must be ready for that;
 * everything touched in one source file, because a translation unit is free of torch as a whole or not at all;
 * what lies at file level in a header, with everything touched in that header;
 * a module with the functions that it binds and with what is touched in its sources.
 
-A helper in a header whose signature has no torch does not join its users: it can land alone. It becomes a unit of its
-own on which theirs depend.
+What is used but not touched joins nobody, and neither does a name that an edit replaces.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class Group:
     modules: tuple[str, ...]
     entry_points: tuple[str, ...]
     entities: tuple[Entity, ...]
-    depends: tuple[str, ...]  # names of the groups that must land first
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class CodeBase:
-    """What the unit builder looks at.
-
-    ``closures``: for each source, every project file that it reaches, itself included.
-    ``per_file``: the codes of findings that follow from the state of the whole file and join nothing.
-    """
+    """What the unit builder looks at. ``closures``: for each source, every project file it reaches, itself included."""
 
     project: Project
     views: Mapping[str, FileView]
@@ -76,9 +71,9 @@ def group(code: CodeBase, findings: Sequence[Finding]) -> Grouping:
     reach = _reach(code.closures)
     _join_declarations(components, touched, code, reach)
     _join_files(components, touched, code)
-    depends = _join_users(components, touched, code, reach)
+    _join_users(components, touched, code, reach)
     bound = _join_modules(components, touched, code)
-    return _name_groups(components, touched, bound, depends)
+    return _name_groups(components, touched, bound)
 
 
 def _reach(closures: Mapping[str, frozenset[str]]) -> dict[str, int]:
@@ -135,17 +130,12 @@ def _join_files(components: Components[Node], touched: Mapping[Entity, object], 
                     components.join(at_file_level[0], entity, f"{path} has torch at file level")
 
 
-def _changes_interface(entity: Entity) -> bool:
-    return entity.kind in ("macro", "type") or entity.tensor_signature
-
-
 def _join_users(
     components: Components[Node],
     touched: Mapping[Entity, Sequence[Finding]],
     code: CodeBase,
     reach: Mapping[str, int],
-) -> dict[Entity, set[Entity]]:
-    """Join users to what they use; return the looser dependencies (user -> helper that can land alone)."""
+) -> None:
     used: dict[bytes, list[Entity]] = {}
     for entity in sorted(touched):
         if entity.name and not entity.last_name.startswith("operator"):
@@ -154,7 +144,6 @@ def _join_users(
     for findings in touched.values():
         for finding in findings:
             edited.setdefault(finding.path, []).extend((e.start, e.end) for e in finding.edits if e.end > e.start)
-    depends: dict[Entity, set[Entity]] = {}
     for path, view in code.views.items():
         gone = dict(edited.get(path, ()))
         for token in view.tokens:
@@ -172,11 +161,7 @@ def _join_users(
                     continue  # another source's own
                 if user.kind == "file" and user not in touched:
                     continue
-                if _changes_interface(target):
-                    components.join(user, target, f"{user.name or path} uses {target.name}")
-                else:
-                    depends.setdefault(user, set()).add(target)
-    return depends
+                components.join(user, target, f"{user.name or path} uses {target.name}")
 
 
 def _join_modules(
@@ -221,9 +206,7 @@ def _name_groups(
     components: Components[Node],
     touched: Mapping[Entity, object],
     bound: Mapping[str, Sequence[Entity]],
-    depends: Mapping[Entity, set[Entity]],
 ) -> Grouping:
-    named: dict[Node, str] = {}
     drafts: list[tuple[str, list[Node]]] = []
     taken: set[str] = set()
     for nodes in components.groups():
@@ -241,15 +224,12 @@ def _name_groups(
             name, n = f"{base}#{n}", n + 1
         taken.add(name)
         drafts.append((name, nodes))
-        for node in nodes:
-            named[node] = name
     groups: list[Group] = []
     for name, nodes in drafts:
         modules = sorted(n for n in nodes if isinstance(n, str))
         entities = sorted(n for n in nodes if isinstance(n, Entity) and n in touched)
         entry_points = sorted({e.name for m in modules for e in bound.get(m, ())})
-        needs = {named[t] for n in nodes if isinstance(n, Entity) for t in depends.get(n, ()) if named[t] != name}
-        groups.append(Group(name, tuple(modules), tuple(entry_points), tuple(entities), tuple(sorted(needs))))
+        groups.append(Group(name, tuple(modules), tuple(entry_points), tuple(entities)))
     groups.sort(key=lambda g: g.name)
     owner = {e: g.name for g in groups for e in g.entities}
     return Grouping(tuple(groups), components, owner)

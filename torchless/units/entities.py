@@ -25,18 +25,11 @@ class Entity:
     kind: str
     name: str
     defines: bool = True
-    tensor_signature: bool = False
 
     @property
     def last_name(self) -> str:
         """The name without its namespaces."""
         return self.name.rsplit("::", 1)[-1]
-
-
-_TORCH_CLASSES = frozenset(
-    {"tensor", "optional_tensor", "tensor_pointer", "tensor_list", "dtype", "optional_dtype", "options", "generator",
-     "device", "int_array", "stream", "scalar", "typemeta"}
-)  # fmt: skip
 
 
 def entities_of(view: FileView) -> list[Entity]:
@@ -52,10 +45,7 @@ def entities_of(view: FileView) -> list[Entity]:
 
 
 def _of_function(path: str, function: FunctionFact) -> Entity:
-    torch = function.returns in _TORCH_CLASSES or any(p.type in _TORCH_CLASSES for p in function.params)
-    return Entity(
-        path, function.start, function.end, "function", function.name, function.body_start >= 0, tensor_signature=torch
-    )
+    return Entity(path, function.start, function.end, "function", function.name, function.body_start >= 0)
 
 
 def _macros(path: str, tokens: list[Token]) -> Iterator[Entity]:
