@@ -51,4 +51,6 @@ TensorOptions device(Device device);
 TensorOptions device_index(int16_t device_index);
 TensorOptions requires_grad(bool requires_grad = true);
 TensorOptions memory_format(MemoryFormat memory_format);
+std::string toString(const TensorOptions& options);
+std::ostream& operator<<(std::ostream& stream, const TensorOptions& options);
 }  // namespace c10

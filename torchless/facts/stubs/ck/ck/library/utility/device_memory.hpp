@@ -1,0 +1,2 @@
+#pragma once
+#include <ck/ck.hpp>
