@@ -27,21 +27,12 @@ __device__ inline float __frcp_rn(float x) { return 1.0f / x; }
 __device__ inline double __dadd_rn(double x, double y) { return x + y; }
 __device__ inline double __dmul_rn(double x, double y) { return x * y; }
 
-// min and max in the global namespace, also of a signed and an unsigned integer.
-#define __TORCHLESS_MIN_MAX(R, A, B) \
-  __host__ __device__ inline R min(A a, B b) { return (R)a < (R)b ? (R)a : (R)b; } \
-  __host__ __device__ inline R max(A a, B b) { return (R)a > (R)b ? (R)a : (R)b; }
-#define __TORCHLESS_MIN_MAX_SIGNS(S, U) \
-  __TORCHLESS_MIN_MAX(S, S, S) \
-  __TORCHLESS_MIN_MAX(U, U, U) \
-  __TORCHLESS_MIN_MAX(U, S, U) \
-  __TORCHLESS_MIN_MAX(U, U, S)
-__TORCHLESS_MIN_MAX_SIGNS(int, unsigned int)
-__TORCHLESS_MIN_MAX_SIGNS(long, unsigned long)
-__TORCHLESS_MIN_MAX_SIGNS(long long, unsigned long long)
-__TORCHLESS_MIN_MAX(float, float, float)
-__TORCHLESS_MIN_MAX(double, float, double)
-__TORCHLESS_MIN_MAX(double, double, float)
-__TORCHLESS_MIN_MAX(double, double, double)
-#undef __TORCHLESS_MIN_MAX_SIGNS
-#undef __TORCHLESS_MIN_MAX
+// min and max in the global namespace: on the host for int alone.
+template <class T> __device__ inline T min(T a, T b) { return a < b ? a : b; }
+template <class T> __device__ inline T max(T a, T b) { return a > b ? a : b; }
+__host__ __device__ inline int min(int a, int b) { return a < b ? a : b; }
+__host__ __device__ inline int max(int a, int b) { return a > b ? a : b; }
+__device__ inline float min(float a, float b) { return __builtin_fminf(a, b); }
+__device__ inline float max(float a, float b) { return __builtin_fmaxf(a, b); }
+__device__ inline double min(double a, double b) { return __builtin_fmin(a, b); }
+__device__ inline double max(double a, double b) { return __builtin_fmax(a, b); }
