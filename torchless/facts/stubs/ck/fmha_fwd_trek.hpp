@@ -1,0 +1,2 @@
+#pragma once
+#include "fmha_fwd.hpp"
