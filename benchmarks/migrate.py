@@ -59,7 +59,7 @@ def run(command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None
 
 def migrate(checkout: Path, path: str, cache: Path) -> Cost:
     """One dry run with the cache in folder ``cache``; exit codes 0, 1 and 3 are all results."""
-    command = [sys.executable, "-m", "torchless.cli", "migrate", path]
+    command = [sys.executable, "-m", "torchless", "migrate", path]
     return run(command, checkout, {"TORCHLESS_CACHE_DIR": str(cache)}, ends=b"Next: ")
 
 

@@ -49,7 +49,7 @@ def spawn() -> Run:
     """Run the command line as a process of its own; ``stdout`` goes where it says."""
 
     def go(*arguments: str, cwd: Path, stdout: object = subprocess.PIPE) -> Ran:
-        command = [sys.executable, "-m", "torchless.cli", *arguments]
+        command = [sys.executable, "-m", "torchless", *arguments]
         done = subprocess.run(command, cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, check=False)  # type: ignore[call-overload]
         return Ran(done.returncode, done.stdout or b"", done.stderr.decode())
 

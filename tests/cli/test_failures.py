@@ -178,5 +178,19 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(run, fake, che
 
 
 def test_the_module_runs_as_a_program(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "torchless.cli", "--version"], cwd=tmp_path, capture_output=True)
+    done = subprocess.run([sys.executable, "-m", "torchless", "--version"], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys, importlib.abc\n"
+        "class Stop(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torchless.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-m", "torchless", "rules"], capture_output=True, env=environment)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"torchless: error: interrupted; nothing was done\n"

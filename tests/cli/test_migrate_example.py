@@ -43,7 +43,7 @@ def pending(tmp_path_factory):
     root = shutil.copytree(ROOT / "examples" / "mini-aiter", tmp_path_factory.mktemp("engine") / "mini-aiter")
     runs = []
     for flags in ([], ["--output-format", "json"]):
-        command = [sys.executable, "-m", "torchless.cli", "migrate", "csrc", *flags]
+        command = [sys.executable, "-m", "torchless", "migrate", "csrc", *flags]
         runs.append(subprocess.run(command, cwd=root, capture_output=True, check=False))
     assert snapshot(root) == snapshot(ROOT / "examples" / "mini-aiter")
     return runs[0].returncode, runs[0].stdout, runs[0].stderr.decode(), json.loads(runs[1].stdout)
@@ -198,23 +198,42 @@ def test_broken_cpp_is_not_touched_and_does_not_stop_the_others(mini_aiter, run)
     assert changed(before, snapshot(mini_aiter)) == SCALE
 
 
-@pytest.mark.parametrize("write", [False, True], ids=["dry", "write"])
-def test_ctrl_c_is_one_line_and_leaves_no_worker(write, mini_aiter):
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def interrupted(arguments: list[str], cwd: Path, ready) -> subprocess.CompletedProcess[bytes]:
+    """Start the command line and interrupt it as a terminal does, the whole group at once, when ``ready(pid)``."""
+    command = [sys.executable, "-m", "torchless", *arguments]
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    while not ready(process.pid):
+        assert process.poll() is None, "over before it could be interrupted"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    with pytest.raises(ProcessLookupError):  # no worker stays: one that was just being started ends by itself
+        for _ in range(300):
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("flags", [[], ["--write"]], ids=["dry", "write"])
+@pytest.mark.parametrize("delay", [0.0, 0.4, 1.2])
+def test_ctrl_c_is_one_line_and_leaves_no_worker(flags, delay, mini_aiter):
     before = snapshot(mini_aiter)
-    command = [sys.executable, "-m", "torchless.cli", "migrate", "csrc", "--no-cache", *(["--write"] if write else [])]
-    process = subprocess.Popen(
-        command, cwd=mini_aiter, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    time.sleep(1.5)
-    assert process.poll() is None, "over before it could be interrupted"
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group, workers too
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 2, err
-    assert out == b""
-    assert err.startswith(b"torchless: error: interrupted") and err.count(b"\n") == 1, err
+
+    def ready(pid: int) -> bool:
+        if not children(pid):
+            return False
+        time.sleep(delay)
+        return True
+
+    ended = interrupted(["migrate", "csrc", "--no-cache", *flags], mini_aiter, ready)
+    assert (ended.returncode, ended.stdout) == (2, b""), ended.stderr
+    assert ended.stderr.startswith(b"torchless: error: interrupted") and ended.stderr.count(b"\n") == 1, ended.stderr
     assert snapshot(mini_aiter) == before
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
 
 
 def test_every_rule_has_a_page(run, tmp_path):

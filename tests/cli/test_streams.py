@@ -102,7 +102,7 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "torchless.cli", "rules"], cwd=tmp_path, stdout=write, stderr=subprocess.PIPE
+        [sys.executable, "-m", "torchless", "rules"], cwd=tmp_path, stdout=write, stderr=subprocess.PIPE
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
