@@ -95,21 +95,17 @@ def examine(view: FileView, ruleset: Ruleset, options: Options | None = None) ->
     index = _index(ruleset, options)
     site = Site(view, index.sets)
     hits, doubts = _collect(site, index, ruleset)
-    notes, hits = _split_twins(site, ruleset, hits)
-    arrays = local_int_arrays(view) if any(r.rewrite == "int_arrays" for r in ruleset.rules) else []
-    spans = [(f.start, f.end) for f in arrays]
-    hits = [h for h in hits if not _in_any(view.tokens[h.match.first].start, spans)]
-    standing = choose(hits)
+    whole = _twins(site, ruleset)  # findings that account for everything in their range
+    if any(rule.rewrite == "int_arrays" for rule in ruleset.rules):
+        whole += local_int_arrays(view)
+    spans = [(f.start, f.end) for f in whole]
+    tokens = view.tokens
+    standing = choose([h for h in hits if not _in_any(tokens[h.match.first].start, spans)])
     _render_all(site, standing)
     claimed = {i for hit in standing for i in hit.claimed}
-    out = [_finding(site, hit, options) for hit in standing if not hit.pattern.yields]
-    out += [finding for at, finding in doubts.items() if at not in claimed]
-    out += notes + arrays
-    covered = (
-        _coverage(site, standing)
-        + [(f.start, f.end) for f in notes]
-        + [(e.start, e.end) for f in arrays for e in f.edits]
-    )
+    out = [_finding(site, hit, options) for hit in standing if not hit.pattern.yields] + whole
+    out += [f for at, f in doubts.items() if at not in claimed and not _in_any(tokens[at].start, spans)]
+    covered = _coverage(site, standing) + spans + [(e.start, e.end) for f in whole for e in f.edits]
     return Examined(tuple(sorted(out, key=lambda f: (f.start, f.end, f.code, f.message))), tuple(sorted(covered)))
 
 
@@ -236,23 +232,20 @@ def _doubt(
     )
 
 
-def _split_twins(site: Site, ruleset: Ruleset, hits: list[_Hit]) -> tuple[list[Finding], list[_Hit]]:
-    """Keep the hands off definitions of macros that have a twin in the target: who is left behind still needs them."""
+def _twins(site: Site, ruleset: Ruleset) -> list[Finding]:
+    """Notes on the definitions of macros that have a twin in the target: who is left behind still needs them."""
     keys = {n[1:] for r in ruleset.rules for p in r.patterns for n in p.needs if n.startswith("@")}
     codes = {
         n: r.code for r in ruleset.rules for p in r.patterns for k in p.pattern.sets() & keys for n in site.sets[k]
     }
-    bodies = site.macro_bodies(frozenset(codes))
-    if not bodies:
-        return [], hits
     tokens = site.view.tokens
-    notes = []
-    for start, end in bodies:
+    out = []
+    for start, end in site.macro_bodies(frozenset(codes)):
         name = tokens[start + 2].text.decode("latin-1")
         message = f"{name} is defined here for those who are not migrated; the target has its own"
         place = (site.view.source.path, tokens[start].start, tokens[end - 1].end)
-        notes.append(Finding(codes[name], message, *place, tier=Tier.DISPLAY))
-    return notes, [h for h in hits if not any(s <= h.match.first < e for s, e in bodies)]
+        out.append(Finding(codes[name], message, *place, tier=Tier.DISPLAY))
+    return out
 
 
 def choose(hits: list[_Hit]) -> list[_Hit]:

@@ -179,6 +179,8 @@ class _Attempt:
             name, first = canonical(view, i), i
         if name not in members or not self._inside(first):
             return None
+        if first and tokens[first - 1].text in (b"using", b"namespace"):
+            return None  # using-declarations and -directives follow from what is left of their names
         return Bound(first, i, name)
 
     def _backward(self, element: int, i: int) -> int | None:

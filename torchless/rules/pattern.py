@@ -6,7 +6,8 @@ source are never matched into (the body of a ``#define`` is matched like any oth
 ``at::kHalf``
     a qualified name is compared by what it means: ``torch::kHalf``, ``::at::kHalf``, ``t::kHalf`` after
     ``namespace t = torch`` and a bare ``kHalf`` that resolves to it match; a project's own ``own::kHalf``, a local
-    ``kHalf`` and a field do not. It binds the whole qualified name, never a part of one.
+    ``kHalf`` and a field do not. It binds the whole qualified name, never a part of one; using-declarations are left
+    alone.
 ``TORCH_CHECK``, ``value``
     a plain name matches that very name (macros, members, keywords).
 ``$x``
