@@ -17,8 +17,8 @@ CASES = {
         " h(x.device_id));",
     ),
     "P16 the body is edited, the uses are not": (
-        "#define CASE(T, N) case at::ScalarType::T: return N;\n#define HALF at::kHalf\nCASE(Float, 4) f(HALF);\n",
-        "#define CASE(T, N) case at::ScalarType::T: return N;\n#define HALF AITER_DTYPE_fp16\nCASE(Float, 4) f(HALF);\n",
+        "#define CASE(T) case at::ScalarType::T: return 4;\n#define HALF at::kHalf\nCASE(Float) f(HALF);\n",
+        "#define CASE(T) case at::ScalarType::T: return 4;\n#define HALF AITER_DTYPE_fp16\nCASE(Float) f(HALF);\n",
     ),
     "P19 commas of template arguments in a macro's arguments": (
         'VLLM_DISPATCH_FLOATING_TYPES(x.scalar_type(), "n", run<std::pair<int, float>, 3>(x.data_ptr<scalar_t>(), y));',
@@ -53,9 +53,9 @@ CASES = {
     ),
     "P32 dispatch inside a lambda inside dispatch": (
         'AITER_DISPATCH_FLOATING16_TYPES(x.scalar_type(), "a", [&] { using T = scalar_t; '
-        'VLLM_DISPATCH_FLOATING_TYPES(y.scalar_type(), "b", [&] { run<T, scalar_t>(x.data_ptr<T>()); }); });',
+        'VLLM_DISPATCH_FLOATING_TYPES(y.scalar_type(), "b", [&] { run<scalar_t>(x.data_ptr<T>()); }) });',
         'AITER_DISPATCH_FLOATING16_TYPES_rmTorch(x.dtype(), "a", [&] { using T = scalar_t; '
-        'VLLM_DISPATCH_FLOATING_TYPES_rmTorch(y.dtype(), "b", [&] { run<T, scalar_t>(static_cast<T*>(x.data_ptr())); }); });',
+        'VLLM_DISPATCH_FLOATING_TYPES_rmTorch(y.dtype(), "b", [&] { run<scalar_t>(static_cast<T*>(x.data_ptr())); }) });',
     ),
     "P40 the size of a dtype object": (
         "n = sizeof(x.dtype()) + sizeof(float) + sizeof(x);",
