@@ -10,6 +10,7 @@ from torchless.analysis import Analysis
 from torchless.facts.includes import IncludeGraph, torch_headers
 from torchless.model import Edit, Finding
 from torchless.plan.collect import Dropped
+from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
 from torchless.rewrites.includes import rewrite_includes
 from torchless.selection import is_cpp, is_header
@@ -68,6 +69,7 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
         ]
         includes[path] = tuple(found)
         edits = edits + [e for f in found for e in f.edits]
+        edits += keep_columns(view.source, edits)
         if not edits:
             continue
         by_path[path] = edits

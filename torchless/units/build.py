@@ -7,7 +7,8 @@ changed alone:
 * a user and what it uses: a helper whose signature has no torch may still take the stream or end the process in
   another way than before, and its callers must be ready for that;
 * everything touched in one source file, because a translation unit is free of torch as a whole or not at all;
-* what lies at file level in a header, with everything touched in that header;
+* types and what lies at file level in a header, with everything touched in that header: who uses them through
+  aliases and templates cannot be told by name;
 * a module with the functions that it binds and with what is touched in its sources.
 
 What is used but not touched joins nobody, and neither does a name that an edit replaces.
@@ -120,14 +121,13 @@ def _join_files(components: Components[Node], touched: Mapping[Entity, object], 
     for entity in sorted(touched):
         by_path.setdefault(entity.path, []).append(entity)
     for path, entities in by_path.items():
-        at_file_level = [e for e in entities if e.kind == "file"]
+        at_file_level = [e for e in entities if e.kind in ("file", "type")]
         if not code.is_header(path):
             for entity in entities[1:]:
                 components.join(entities[0], entity, f"both in {path}")
         elif at_file_level:
             for entity in entities:
-                if entity.kind != "file":
-                    components.join(at_file_level[0], entity, f"{path} has torch at file level")
+                components.join(at_file_level[0], entity, f"{path} has torch in a type or at file level")
 
 
 def _join_users(
