@@ -55,7 +55,8 @@ CASES = {
         'AITER_DISPATCH_FLOATING16_TYPES(x.scalar_type(), "a", [&] { using T = scalar_t; '
         'VLLM_DISPATCH_FLOATING_TYPES(y.scalar_type(), "b", [&] { run<scalar_t>(x.data_ptr<T>()); }) });',
         'AITER_DISPATCH_FLOATING16_TYPES_rmTorch(x.dtype(), "a", [&] { using T = scalar_t; '
-        'VLLM_DISPATCH_FLOATING_TYPES_rmTorch(y.dtype(), "b", [&] { run<scalar_t>(static_cast<T*>(x.data_ptr())); }) });',
+        'VLLM_DISPATCH_FLOATING_TYPES_rmTorch(y.dtype(), "b", [&] {'
+        " run<scalar_t>(static_cast<T*>(x.data_ptr())); }) });",
     ),
     "P40 the size of a dtype object": (
         "n = sizeof(x.dtype()) + sizeof(float) + sizeof(x);",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from torchless.facts.typing import FileView
 from torchless.model import Confidence, Edit, Finding, Tier
-from torchless.rules.conditions import Verdict, holds_context, judge
+from torchless.rules.conditions import Answer, Verdict, holds_context, judge
 from torchless.rules.int_arrays import local_int_arrays
 from torchless.rules.match import PROJECT_CHECKS, Bound, Match, Site, match_at
 from torchless.rules.model import PatternRule, Rule, Ruleset
@@ -94,7 +94,7 @@ def examine(view: FileView, ruleset: Ruleset, options: Options | None = None) ->
     options = options or Options()
     index = _index(ruleset, options)
     site = Site(view, index.sets)
-    hits, doubts = _collect(site, index, ruleset)
+    hits, doubts = _collect(site, index, ruleset.specific_members)
     whole = _twins(site, ruleset)  # findings that account for everything in their range
     if any(rule.rewrite == "int_arrays" for rule in ruleset.rules):
         whole += local_int_arrays(view)
@@ -152,13 +152,29 @@ def _index(ruleset: Ruleset, options: Options) -> _Index:
     return _Index({text: tuple(entries) for text, entries in by_text.items()}, tuple(lone), sets)
 
 
-def _collect(site: Site, index: _Index, ruleset: Ruleset) -> tuple[list[_Hit], dict[int, Finding]]:
-    """All matches that hold, and what could not be decided, by token index."""
+def _collect(site: Site, index: _Index, specific: frozenset[str]) -> tuple[list[_Hit], dict[int, Finding]]:
+    """All matches that hold, and what could not be decided, by the token index of the member in question."""
     hits: list[_Hit] = []
     doubts: dict[int, Finding] = {}
-    tokens = site.view.tokens
+    for rule, pattern, match in _matches(site, index):
+        if not all(holds_context(site, match, c) for c in pattern.within):
+            continue
+        if any(holds_context(site, match, c) for c in pattern.not_within):
+            continue
+        answer = judge(site, pattern.pattern, match, pattern.where)
+        if answer.verdict is Verdict.YES:
+            hits.append(_Hit(rule, pattern, match, answer.confidence, _claimed(pattern, match), tier=pattern.tier))
+        elif answer.verdict is not Verdict.NO:
+            member = _member_after(pattern, match, answer.var)
+            if member >= 0 and (answer.verdict is Verdict.MIXED or _is_specific(site, member, specific)):
+                doubts.setdefault(member, _doubt(site, pattern, match, answer, member))
+    return hits, doubts
+
+
+def _matches(site: Site, index: _Index) -> Iterator[tuple[Rule, PatternRule, Match]]:
+    """Every match of every pattern, in the order of the file."""
     look_up = index.by_text.get
-    for i, token in enumerate(tokens):
+    for i, token in enumerate(site.view.tokens):
         entries = look_up(token.text)
         if entries is None or token.kind in (Kind.STRING, Kind.CHAR) or token.directive not in ("", "define"):
             continue
@@ -167,64 +183,47 @@ def _collect(site: Site, index: _Index, ruleset: Ruleset) -> tuple[list[_Hit], d
         for rule, pattern in entries:
             match = match_at(site, pattern.pattern, i)
             if match is not None:
-                _weigh(site, rule, pattern, match, ruleset, hits, doubts)
+                yield rule, pattern, match
     for rule, pattern in index.lone:
         key = next(c.partition(" ")[2] for c in pattern.within if c.startswith("argument "))
         for first, last, _, _ in site.calls(key).arguments:
-            _weigh(site, rule, pattern, Match(first, last, (Bound(first, last),)), ruleset, hits, doubts)
-    return hits, doubts
+            yield rule, pattern, Match(first, last, (Bound(first, last),))
 
 
-def _weigh(
-    site: Site,
-    rule: Rule,
-    pattern: PatternRule,
-    match: Match,
-    ruleset: Ruleset,
-    hits: list[_Hit],
-    doubts: dict[int, Finding],
-) -> None:
-    """Put ``match`` among the hits, among the doubts, or away."""
-    if not all(holds_context(site, match, c) for c in pattern.within):
-        return
-    if any(holds_context(site, match, c) for c in pattern.not_within):
-        return
-    answer = judge(site, pattern.pattern, match, pattern.where)
-    if answer.verdict is Verdict.YES:
-        if pattern.yields:
-            claimed = tuple(range(match.first, match.last + 1))
-        else:
-            claimed = () if pattern.additive else tuple(match.fixed(pattern.pattern))
-        hits.append(_Hit(rule, pattern, match, answer.confidence, claimed, tier=pattern.tier))
-    elif answer.verdict is not Verdict.NO:
-        doubt = _doubt(site, pattern, match, answer.var, answer.verdict, ruleset)
-        if doubt is not None:
-            doubts.setdefault(*doubt)
+def _claimed(pattern: PatternRule, match: Match) -> tuple[int, ...]:
+    """The code tokens that no other match may stand for."""
+    if pattern.yields:
+        return tuple(range(match.first, match.last + 1))
+    return () if pattern.additive else tuple(match.fixed(pattern.pattern))
 
 
-def _doubt(
-    site: Site, pattern: PatternRule, match: Match, var: str, verdict: Verdict, ruleset: Ruleset
-) -> tuple[int, Finding] | None:
-    """A finding for a member that only the framework has, on an object whose type nobody knows."""
-    tokens = site.view.tokens
+def _member_after(pattern: PatternRule, match: Match, var: str) -> int:
+    """Index of the member name behind ``$var.`` or -1."""
     elements = pattern.pattern.elements
     k = next(k for k, e in enumerate(elements) if isinstance(e, Var) and e.name == var)
-    if k + 2 >= len(elements) or not (isinstance(elements[k + 1], Lit) and elements[k + 1].access):  # type: ignore[union-attr]
-        return None
-    member = match.bounds[k + 2].first
+    dot = elements[k + 1] if k + 2 < len(elements) else None
+    return match.bounds[k + 2].first if isinstance(dot, Lit) and dot.access else -1
+
+
+def _is_specific(site: Site, member: int, specific: frozenset[str]) -> bool:
+    """Whether nothing but the framework has a member of this name."""
+    tokens = site.view.tokens
     name = tokens[member].text.decode("latin-1")
-    template = member + 1 < len(tokens) and tokens[member + 1].text == b"<"
-    specific = name in ruleset.specific_members or (template and f"{name}<" in ruleset.specific_members)
-    if verdict is Verdict.UNKNOWN and not specific:
-        return None
-    what = _shown(site, match.bounds[k])
-    why = "of unknown type here" if verdict is Verdict.UNKNOWN else "of several types here"
-    return member, Finding(
+    return name in specific or (f"{name}<" in specific and tokens[member + 1].text == b"<")
+
+
+def _doubt(site: Site, pattern: PatternRule, match: Match, answer: Answer, member: int) -> Finding:
+    """A finding for a member that stays because nobody knows what it is a member of."""
+    token = site.view.tokens[member]
+    elements = pattern.pattern.elements
+    bound = next(b for e, b in zip(elements, match.bounds, strict=True) if isinstance(e, Var) and e.name == answer.var)
+    why = "of several types here" if answer.verdict is Verdict.MIXED else "of unknown type here"
+    return Finding(
         "TL010",
-        f"{what} is {why}, so .{name} stays",
+        f"{_shown(site, bound)} is {why}, so .{token.text.decode('latin-1')} stays",
         site.view.source.path,
-        tokens[member].start,
-        tokens[member].end,
+        token.start,
+        token.end,
         tier=Tier.DISPLAY,
         confidence=Confidence.SYNTACTIC,
         blocks=True,
