@@ -9,6 +9,7 @@ from torchless.analysis import Analysis
 from torchless.model import Finding
 from torchless.plan.residual import residual
 from torchless.rewrites.default_arguments import declared_defaults, drop_repeated_defaults
+from torchless.rewrites.guards import guards_on_host
 from torchless.rewrites.lost_checks import restore_checks
 from torchless.rewrites.namespaces import remove_using
 from torchless.rewrites.passing import merge_passing, passing_of
@@ -57,6 +58,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         rewritten = [
             *rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]),
             *restore_checks(view),
+            *guards_on_host(view),
             *([] if is_header(path) else drop_repeated_defaults(view, declared)),
         ]
         placeholders = [f for f in rewrite_placeholders(view) if not dropped(f.code)]
