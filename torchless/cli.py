@@ -128,7 +128,7 @@ def migrate(
 
     _recover([start / path for path in (*paths, ".")])
     with progress_bar(color, sys.stderr, quiet) as progress:
-        result = api.migrate(options, start, progress)
+        result = api.migrate(options, start, progress, recalled=not why_joined)
     if why_joined:
         _emit(f"{api.why_joined(result, *why_joined)}\n".encode())
         return NOTHING_LEFT

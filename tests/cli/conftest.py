@@ -63,7 +63,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[api.MigrateResult | BaseE
     def install(outcome: api.MigrateResult | BaseException) -> list[api.MigrateOptions]:
         asked: list[api.MigrateOptions] = []
 
-        def migrate(options: api.MigrateOptions, start: Path, progress: api.Progress) -> api.MigrateResult:
+        def migrate(
+            options: api.MigrateOptions, start: Path, progress: api.Progress, *, recalled: bool
+        ) -> api.MigrateResult:
             asked.append(options)
             progress("parse", 1, 2)
             if isinstance(outcome, BaseException):

@@ -75,9 +75,14 @@ def test_the_ledger_is_folded_and_unfolded():
     assert "abort: a failing check ends the process (csrc/scale.cu:12)" in text(judge(EVERYTHING, False), verbose=True)
 
 
-def test_leaks_are_said():
-    leaking = replace(MIGRATED, leaks=("csrc/include/aiter_opus_plus.h",))
-    assert "not yet torch-free: leaks via csrc/include/aiter_opus_plus.h" in text(judge(result(leaking), False))
+def test_leaks_are_said_once_and_many_are_counted():
+    leak = finding("TL009", message="still reaches torch", tier=Tier.DISPLAY)
+    leaking = replace(MIGRATED, findings=(leak,), leaks=("a.cu -> a.h -> torch/all.h",))
+    said = text(judge(result(leaking), False))
+    assert "  not yet torch-free: leaks via a.cu -> a.h -> torch/all.h\n" in said
+    assert "still reaches torch" not in said
+    many = text(judge(result(replace(leaking, leaks=tuple(f"{n}.h" for n in range(9)))), False))
+    assert many.count("leaks via") == 3 and "  6 more leaks (-v lists them)" in many
 
 
 def test_many_findings_of_one_code_are_cut_and_counted():

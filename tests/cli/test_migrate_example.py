@@ -118,6 +118,7 @@ def test_the_output_does_not_depend_on_order_or_workers(pending, mini_aiter, run
 
 
 def test_why_joined(mini_aiter, run):
+    run("migrate", "csrc", cwd=mini_aiter)  # so that there is a result to remember, which does not know why
     ran = run("migrate", "csrc", "--why-joined", "scale_rows", "clamp_rows", cwd=mini_aiter)
     assert ran.code == 0
     assert b"scale_rows" in ran.out and b"clamp_rows" in ran.out

@@ -24,6 +24,7 @@ _STYLE = {
     UnitStatus.UNCHECKED: "bold magenta",
     UnitStatus.CLEAN: "dim",
 }
+LEAK = "TL009"
 _WIDTH = max(len(status.value) for status in UnitStatus) + 2
 _SAME_CODE = 3  # findings of one code that are listed per unit before the rest is only counted
 
@@ -60,8 +61,10 @@ def _print_unit(console: Console, unit: Unit, applied: set[object], verbose: boo
     waiting = len(unit.findings) - len(shown)
     if waiting and unit.status in (UnitStatus.BLOCKED, UnitStatus.BACKED_OUT):
         _line(console, f"  {plural(waiting, 'more finding')} would be mended with it (-v lists them)", "dim")
-    for leak in unit.leaks:
+    for leak in unit.leaks if verbose else unit.leaks[:_SAME_CODE]:
         _line(console, f"  not yet torch-free: leaks via {leak}", "yellow")
+    if not verbose and len(unit.leaks) > _SAME_CODE:
+        _line(console, f"  {plural(len(unit.leaks) - _SAME_CODE, 'more leak')} (-v lists them)", "dim")
     if verbose or unit.status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED):
         _print_ledger(console, unit.ledger, verbose)
     if verbose:
@@ -75,6 +78,8 @@ def _needs_reading(finding: Finding, status: UnitStatus, applied: set[object]) -
     That are blockers and what torchless says of its own work; and, in a unit that goes ahead, what is only shown, and
     fixes that are held back. In a unit that stays everything else waits for the blockers.
     """
+    if finding.code == LEAK:
+        return False  # said by the unit's leaks
     if finding.blocks or finding.code.startswith("TL0"):
         return True
     if status in (UnitStatus.BLOCKED, UnitStatus.BACKED_OUT):
