@@ -186,7 +186,8 @@ def canonical(view: FileView, index: int) -> str:
     if token.kind is not Kind.NAME:
         return ""
     for fact in view.facts.get(token.start, ()):
-        if fact.name.startswith("at::"):
+        # a name of the project's own (a typedef, a template parameter) stands for itself, whatever it resolves to
+        if fact.name.startswith("at::") and fact.name.rpartition("::")[2] == token.text.decode("latin-1"):
             return fact.name
     if index and view.tokens[index - 1].text in (b".", b"->"):
         return ""
@@ -253,9 +254,7 @@ def _class_of_call(view: FileView, first: int, last: int) -> TypeAnswer | None:
         objects = _object_of_member(view, first, callee)
         if objects is None:
             return None
-        results = {
-            _MEMBER_RESULTS[c][member] for c in objects.classes if member in _MEMBER_RESULTS.get(c, {})
-        }
+        results = {_MEMBER_RESULTS[c][member] for c in objects.classes if member in _MEMBER_RESULTS.get(c, {})}
         return TypeAnswer(frozenset(results), objects.confidence) if results else None
     if qualified_start(view, callee) != first and tokens[first].text != b"::":
         return None
