@@ -135,7 +135,7 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
         seconds=time.monotonic() - began,
         files_failed=tuple(sorted({f.path for f in analysis.findings if f.code in ("TL003", "TL006")})),
         mergeable=mergeable,
-        notes=(*selection.notes, *(f"{path}: {text}" for path, text in project.problems)),
+        notes=(*selection.notes, *_concerning(project, drafts)),
         grouping=seen.grouping,
     )
 
@@ -161,6 +161,13 @@ def _require_target(project: Project, options: MigrateOptions) -> bool:
             " (--assume-target shows what a migration would look like)"
         )
     return not missing
+
+
+def _concerning(project: Project, drafts: Sequence[Draft]) -> list[str]:
+    """The problems of the checkout that could matter here: those of other modules are left out."""
+    mine = {name for d in drafts for name in d.group.modules}
+    others = {m.name for m in project.modules} - mine
+    return [f"{path}: {text}" for path, text in project.problems if text.partition(":")[0] not in others]
 
 
 def _found(drafts: Sequence[Draft]) -> str:
