@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from functools import lru_cache
 from typing import Any
 
 from torchless.facts.model import (
@@ -17,7 +18,8 @@ from torchless.facts.model import (
     TuSpec,
 )
 
-_FORMAT = 1
+_FORMAT = 2
+_LENGTH = 4  # bytes of the number in front of the head
 
 
 class CodecError(ValueError):
@@ -25,69 +27,82 @@ class CodecError(ValueError):
 
 
 def encode(facts: TuFacts) -> bytes:
-    """``facts`` as bytes; equal facts give equal bytes. Seconds and notes of the run that made them are left out."""
-    strings: dict[str, int] = {}
+    """``facts`` as bytes; equal facts give equal bytes. Seconds and notes of the run that made them are left out.
 
-    def ref(text: str) -> int:
-        return strings.setdefault(text, len(strings))
-
-    files = [
-        [
-            ref(f.path),
-            [[n.offset, ref(n.kind), ref(n.name), ref(n.type)] for n in f.names],
-            [
-                [fn.start, fn.end, ref(fn.name), fn.name_start, fn.body_start, fn.body_end]
-                + [[ref(p.name), ref(p.type), ref(p.spelled), p.start, p.end] for p in fn.params]
-                + [ref(fn.returns), ref(fn.returns_spelled), _flags(fn)]
-                for fn in f.functions
-            ],
-        ]
-        for f in facts.files
-    ]
+    A head that describes the unit is followed by one part for each file, so that equal parts, which headers have in
+    many units, need to be read only once.
+    """
     s = facts.spec
-    body = {
-        "format": _FORMAT,
-        "spec": [s.source, list(s.include_dirs), list(s.defines), s.enable_ck, s.device, s.arch],
-        "files": files,
-        "includes": [[ref(i.path), i.offset, ref(i.spelled), ref(i.resolved)] for i in facts.includes],
-        "diagnostics": [[ref(d.path), d.offset, d.line, d.severity, d.category, d.message] for d in facts.diagnostics],
-        "opened": list(facts.opened),
-        "failure": facts.failure,
-        "strings": list(strings),
-    }
-    return zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
+    parts = [_encode_file(f) for f in facts.files]
+    head = _json(
+        {
+            "format": _FORMAT,
+            "spec": [s.source, s.include_dirs, s.defines, s.enable_ck, s.device, s.arch],
+            "parts": [len(part) for part in parts],
+            "includes": [[i.path, i.offset, i.spelled, i.resolved] for i in facts.includes],
+            "diagnostics": [[d.path, d.offset, d.line, d.severity, d.category, d.message] for d in facts.diagnostics],
+            "opened": facts.opened,
+            "failure": facts.failure,
+        }
+    )
+    return zlib.compress(b"".join([len(head).to_bytes(_LENGTH, "little"), head, *parts]), 1)
 
 
 def decode(data: bytes) -> TuFacts:
     """What encode() was given. Raises CodecError for anything else."""
     try:
-        body: dict[str, Any] = json.loads(zlib.decompress(data))
-        if body["format"] != _FORMAT:
+        body = zlib.decompress(data)
+        at = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+        head: dict[str, Any] = json.loads(body[_LENGTH:at])
+        if head["format"] != _FORMAT:
             raise CodecError("facts of another format")
-        return _decoded(body)
+        files: list[FileFacts] = []
+        for length in head["parts"]:
+            files.append(_decode_file(body[at : at + length]))
+            at += length
+        if at != len(body):
+            raise CodecError("facts of another length")
+        source, include_dirs, defines, enable_ck, device, arch = head["spec"]
+        return TuFacts(
+            spec=TuSpec(source, tuple(include_dirs), tuple(defines), enable_ck, device, arch),
+            files=tuple(files),
+            includes=tuple(IncludeFact(*row) for row in head["includes"]),
+            diagnostics=tuple(Diagnostic(*row) for row in head["diagnostics"]),
+            opened=tuple(head["opened"]),
+            failure=head["failure"],
+        )
     except (KeyError, IndexError, TypeError, ValueError, zlib.error) as error:
         raise CodecError(f"not encoded facts: {error}") from None
 
 
-def _decoded(body: dict[str, Any]) -> TuFacts:
-    text: list[str] = body["strings"]
-    source, include_dirs, defines, enable_ck, device, arch = body["spec"]
-    files = tuple(
-        FileFacts(
-            text[path],
-            tuple(NameFact(offset, text[kind], text[name], text[cls]) for offset, kind, name, cls in names),
-            tuple(_function(text[path], row, text) for row in functions),
-        )
-        for path, names, functions in body["files"]
+def _encode_file(file: FileFacts) -> bytes:
+    strings: dict[str, int] = {}
+
+    def ref(text: str) -> int:
+        return strings.setdefault(text, len(strings))
+
+    names = [[n.offset, ref(n.kind), ref(n.name), ref(n.type)] for n in file.names]
+    functions = [
+        [fn.start, fn.end, ref(fn.name), fn.name_start, fn.body_start, fn.body_end]
+        + [[ref(p.name), ref(p.type), ref(p.spelled), p.start, p.end] for p in fn.params]
+        + [ref(fn.returns), ref(fn.returns_spelled), _flags(fn)]
+        for fn in file.functions
+    ]
+    return _json([file.path, list(strings), names, functions])
+
+
+@lru_cache(maxsize=1 << 13)
+def _decode_file(part: bytes) -> FileFacts:
+    path, text, names, functions = json.loads(part)
+    return FileFacts(
+        path,
+        tuple(NameFact(offset, text[kind], text[name], text[cls]) for offset, kind, name, cls in names),
+        tuple(_function(path, row, text) for row in functions),
     )
-    return TuFacts(
-        spec=TuSpec(source, tuple(include_dirs), tuple(defines), enable_ck, device, arch),
-        files=files,
-        includes=tuple(IncludeFact(text[p], o, text[s], text[r]) for p, o, s, r in body["includes"]),
-        diagnostics=tuple(Diagnostic(text[p], *rest) for p, *rest in body["diagnostics"]),
-        opened=tuple(body["opened"]),
-        failure=body["failure"],
-    )
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _flags(fn: FunctionFact) -> int:
