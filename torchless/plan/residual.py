@@ -74,9 +74,19 @@ def _construct(view: FileView, i: int) -> str:
     name = canonical(view, i)
     if not name.startswith("at::"):
         return ""
+    if before != b"::" and not _names_it(view, token.text.decode("latin-1"), name):
+        return ""
     if all(f.kind in ("var", "param", "field", "capture") for f in view.facts.get(token.start, ())):
         return name if before == b"::" else ("" if token.start in view.facts else name)
     return name
+
+
+def _names_it(view: FileView, text: str, name: str) -> bool:
+    """Whether the bare ``text`` is torch's own word for ``name``.
+
+    An alias, a macro or a template parameter that stands for it is not: its definition is what is looked at.
+    """
+    return name.endswith(f"::{text}") or view.aliases.get(text, "").endswith(f"::{text}")
 
 
 def _member(view: FileView, i: int, after: bytes) -> str:
