@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from torchless.facts import flags, libclang
 from torchless.facts.clang import parse
 from torchless.facts.model import TuSpec
 from torchless.facts.pch import PchSet
+from torchless.verify.types import torch_chains
 
 Parse = Callable[..., Any]
 
@@ -170,3 +172,33 @@ def test_without_resource_headers_errors_are_seen(tmp_path: Path, monkeypatch: p
     facts = parse(TuSpec("a.cu"), root=tmp_path)
     assert any("'stddef.h' file not found" in d.message for d in facts.diagnostics)
     assert any("includes stddef.h, which is not on this machine" in note for note in facts.notes)
+
+
+def test_an_installed_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --headers system torch's own headers are read; ours fill in for HIP where ROCm is not installed."""
+    package = tmp_path / "site/torch"
+    include = package / "include/torch"
+    include.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (include / "all.h").write_text(
+        "#pragma once\n#include <hip/hip_runtime.h>\n"
+        "namespace at { class TensorBase { public: long size(long) const; }; class Tensor : public TensorBase { }; }\n"
+        "namespace torch { using namespace at; }\n"
+    )
+    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "no-rocm"))
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.cu").write_text("#include <torch/all.h>\nlong f(torch::Tensor x) { return x.size(0); }\n")
+    flags.find_headers.cache_clear()
+    try:
+        facts = parse(TuSpec("a.cu"), root=root, headers="system")
+    finally:
+        flags.find_headers.cache_clear()
+    assert facts.diagnostics == ()
+    header = str((include / "all.h").resolve())
+    assert [i.resolved for i in facts.includes] == [header]
+    assert header in facts.opened
+    assert ("member", "at::Tensor::size", "tensor") in {(n.kind, n.name, n.type) for n in facts.files[0].names}
+    assert torch_chains("a.cu", facts.includes) == (("a.cu", header),)

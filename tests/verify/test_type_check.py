@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,11 @@ from typing import Any
 import pytest
 
 from torchless.facts.model import Diagnostic, IncludeFact, TuSpec
+from torchless.facts.pch import PchSet
 from torchless.model import Edit
 from torchless.text.edits import offset_map
-from torchless.verify.types import CheckJob, check_tus, kind_of, new_diagnostics, torch_chains
+from torchless.verify import types
+from torchless.verify.types import CheckJob, CheckResult, check_tus, kind_of, new_diagnostics, torch_chains
 
 TARGET = """
 struct aiter_tensor_t { void* data_ptr() const; long size(int) const; int device_id; };
@@ -118,6 +122,21 @@ def test_a_job_that_cannot_be_made_is_a_failure(bench: Any) -> None:
     bench.write(a_cu="int f();\n")
     (result,) = check_tus([CheckJob(TuSpec("a.cu"), (Edit("a.cu", 0, 300, b""),))], bench.root, workers=1)
     assert result.failure.startswith("a.cu: EditError: ") and result.blind
+
+
+def dying_task(root: Path, headers: str, pch: PchSet | None, job: CheckJob) -> CheckResult:
+    """Stands in for check_task(): dies over one unit, and over another with a precompiled header."""
+    if job.spec.source == "dies.cu" or (job.spec.source == "pch.cu" and pch is not None):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return CheckResult(job.spec)
+
+
+def test_a_death_is_tried_again_without_precompiled_header(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(types, "check_task", dying_task)
+    jobs = [CheckJob(TuSpec(name), ()) for name in ("a.cu", "pch.cu", "dies.cu", "b.cu")]
+    results = check_tus(jobs, bench.root, pch=bench.pch, workers=2)
+    assert [r.failure for r in results] == ["", "", "dies.cu: the parser crashed (SIGSEGV)", ""]
+    assert [r.spec for r in results] == [job.spec for job in jobs]
 
 
 def diagnostic(offset: int, message: str, **other: Any) -> Diagnostic:

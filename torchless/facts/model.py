@@ -39,10 +39,12 @@ class NameFact:
     """What the name token at ``offset`` refers to.
 
     kind: "type" (a type name), "value" (variable, enumerator, function), "member" (a member name after . or ->),
-    "var" / "param" / "field" (the name in a declaration), "capture" (a lambda capture).
+    "var" / "param" / "field" (the name in a declaration), "capture" (a lambda capture), "call" (beside "value" or
+    "member": what calling the function gives).
     name: canonical name of the entity referred to ("" when local and uninteresting).
-    type: type class of the value named; for a "member" it is the class of what stands before the . or ->;
-    for a "type" the class of the type itself.
+    type: type class of the value named; for a "member" it is the class of what stands before the . or ->, and a data
+    member of a classed type has a "value" beside it; for a "type" the class of the type itself; for a "call" the class
+    of the result; "" for a function's "value".
     """
 
     offset: int
@@ -68,7 +70,8 @@ class FunctionFact:
 
     start/end cover the whole declaration; name_start is the offset of its unqualified name; body_start/body_end is
     the range of the braces with them, or (-1, -1) for a declaration. ``launches`` is true when the body launches
-    a kernel (<<<...>>>) itself. ``returns`` is the type class of the return type, ``returns_spelled`` its text.
+    a kernel itself (<<<...>>>, hipLaunchKernel, hipModuleLaunchKernel and their kin). ``returns`` is the type class of
+    the return type, ``returns_spelled`` its text.
     """
 
     path: str

@@ -4,6 +4,9 @@
 for the host or for the device are merged. Of the global operator new and delete, which every unit has implicitly, only
 the device's are left, and the first instantiation of std::vector for the host crashes the parser. REPAIR, which goes in
 front of every unit that uses a precompiled header, declares them for the host again.
+
+One error that is not there remains: templates that were read into the precompiled header and name operator delete, as
+std::allocator does, still find the device's. clang.py leaves it out; it has no part in any type.
 """
 
 from __future__ import annotations

@@ -277,6 +277,8 @@ class _Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # a process that has recovered from a crash is not to be trusted with the next unit
+                env={**os.environ, "LIBCLANG_DISABLE_CRASH_RECOVERY": "1"},
             )
             assert self.process.stdout is not None
             self.selector.register(self.process.stdout, selectors.EVENT_READ, self)

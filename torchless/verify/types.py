@@ -78,13 +78,22 @@ def check_tus(
     """
     results: dict[int, CheckResult] = {}
     weights = [len(job.edits) for job in jobs]
-    with closing(run_all(partial(check_task, root, headers, pch), jobs, jobs=workers, weights=weights)) as outcomes:
-        for outcome in outcomes:
-            spec = jobs[outcome.index].spec
-            failed = CheckResult(spec, failure=f"{spec.source}: {outcome.failure}")
-            results[outcome.index] = outcome.value if outcome.value is not None else failed
-            if progress is not None:
-                progress(len(results), len(jobs))
+    todo = list(range(len(jobs)))
+    for use in (pch, None) if pch is not None else (None,):
+        task = partial(check_task, root, headers, use)
+        again: list[int] = []
+        with closing(run_all(task, [jobs[i] for i in todo], jobs=workers, weights=[weights[i] for i in todo])) as found:
+            for outcome in found:
+                index = todo[outcome.index]
+                if outcome.died and use is not None:  # it may be the precompiled header that killed the parser
+                    again.append(index)
+                    continue
+                spec = jobs[index].spec
+                failed = CheckResult(spec, failure=f"{spec.source}: {outcome.failure}")
+                results[index] = outcome.value if outcome.value is not None else failed
+                if progress is not None:
+                    progress(len(results), len(jobs))
+        todo = sorted(again)
     return [results[i] for i in range(len(jobs))]
 
 
