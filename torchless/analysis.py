@@ -98,7 +98,8 @@ class Analyst:
         self._tus.update(zip(missing, self._parse_many(missing), strict=True))
         tus = tuple(self._tus[spec] for spec in specs)
         files = {path for source in wanted for path in self.closures[source] if self._texts.torchy(path)}
-        views = _views(sorted(files | self.selection.headers), self._texts, tus)
+        asked = {h for h in self.project.headers if self.selection.covers(h) and self._texts.torchy(h)}
+        views = _views(sorted(files | asked), self._texts, tus)
         findings = [*_parse_findings(tus), *self._texts.failures]
         return Analysis(self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings))
 

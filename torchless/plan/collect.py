@@ -65,7 +65,8 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         found = [*examined.findings, *(f for f in rewritten if not dropped(f.code))]
         found = [*_outside(found, placeholders), *placeholders]
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
-        covered = [*examined.covered, *_covered(f for f in found if f not in examined.findings)]
+        # a blocker speaks for all that stands inside it
+        covered = [*examined.covered, *_covered(f for f in found if f.blocks or f not in examined.findings)]
         found += residual(view, covered)
         out[path] = tuple(sorted(settle(found), key=lambda f: (f.start, f.end, f.code, f.message)))
     return Collected(out)

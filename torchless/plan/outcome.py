@@ -37,7 +37,8 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
         status = UnitStatus.UNCHECKED
         findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
-    if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED):
+    goes_ahead = status is UnitStatus.MIGRATED or (status is UnitStatus.UNCHECKED and options.unsafe)
+    if goes_ahead:
         findings += [_leak(chain, draft.name) for chain in _leaks(draft, proof)]
     return Unit(
         draft.name,
@@ -46,7 +47,7 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
         files=tuple(files),
         status=status,
         findings=tuple(sorted((placed(f, read) for f in findings), key=lambda f: (f.path, f.start, f.end, f.code))),
-        edits=draft.edits if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED) else (),
+        edits=draft.edits if goes_ahead else (),
         ledger=ledger(
             draft.findings,
             analysis.views,
@@ -74,7 +75,8 @@ def _check_failed(diagnostic: Diagnostic, unit: str) -> Finding:
 
 def _unchecked(draft: Draft, what: str) -> Finding:
     path = next((e.path for e in draft.group.entities), "")
-    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.DISPLAY, unit=draft.name)
+    advice = "look at the edits yourself, then run again with --unsafe"
+    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.UNSAFE, help=advice, unit=draft.name)
 
 
 def _leak(chain: tuple[str, ...], unit: str) -> Finding:

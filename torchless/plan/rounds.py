@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from torchless.analysis import Analysis, Analyst
 from torchless.facts.model import Diagnostic
-from torchless.model import Finding
+from torchless.model import Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.assemble import Assembled, assemble
 from torchless.plan.collect import Collected, collect
@@ -18,6 +18,7 @@ from torchless.plan.opus import define_in_units, guarded_headers, invert_at_root
 from torchless.plan.prove import Proof, prove
 from torchless.plan.suppression import Suppressor
 from torchless.project.target import CORE_HEADERS
+from torchless.rewrites.includes import INTEROP
 from torchless.rules.model import Ruleset
 from torchless.selection import Selection, is_header
 from torchless.units.build import CodeBase, Group, Grouping, group
@@ -45,13 +46,13 @@ def grouped(analyst: Analyst, ruleset: Ruleset, options: MigrateOptions) -> Grou
         suppressor = Suppressor(Reader(analysis))
         collected = collect(analysis, ruleset, options.dropped, suppressor.settle)
         index = EntityIndex(e for view in analysis.views.values() for e in entities_of(view))
-        code = CodeBase(analysis.project, analysis.views, index, analysis.closures, is_header)
+        code = CodeBase(analysis.project, analysis.views, index, analysis.closures, is_header, is_foreign)
         grouping = group(code, collected.all)
         entities = [
             entity
             for chosen in chosen_groups(grouping, analysis.selection)
             for entity in chosen.entities
-            if PurePosixPath(entity.path).name not in CORE_HEADERS
+            if not is_foreign(entity.path)
         ]
         more = further_sources(entities, sources, analysis.views.keys(), analyst.closures, analyst.read, is_header)
         if not more:
@@ -64,10 +65,19 @@ def chosen_groups(grouping: Grouping, selection: Selection) -> list[Group]:
     return [g for g in grouping.groups if _is_selected(g, selection)]
 
 
+def is_foreign(path: str) -> bool:
+    """Whether migrating files stop including the header at ``path``, or start to, instead of changing it."""
+    return PurePosixPath(path).name in CORE_HEADERS
+
+
 def _is_selected(candidate: Group, selection: Selection) -> bool:
+    """A group is meant by its modules and sources; one that lives in headers alone, by the folder it lies in."""
     if selection.modules.intersection(candidate.modules):
         return True
-    return any(e.path in selection.sources or e.path in selection.headers for e in candidate.entities)
+    if any(e.path in selection.sources or e.path in selection.headers for e in candidate.entities):
+        return True
+    in_headers = not candidate.modules and all(is_header(e.path) for e in candidate.entities)
+    return in_headers and any(selection.covers(e.path) for e in candidate.entities)
 
 
 def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -> list[Draft]:
@@ -82,12 +92,29 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
     launching = find_launching(analysis.functions, analysis.views, seen.index)
     policy = Policy(options.unsafe, options.checks == "throw", options.dropped, launching, seen.suppressor.settle)
     read = Reader(analysis)
-    drafts = [decide(g, by_group.get(g.name, []), analysis, read, policy) for g in chosen]
+    guarded = {guard.path for _, guard in guarded_headers(analysis, read)}
+    drafts = [
+        decide(g, [*by_group.get(g.name, []), *_staying(g)], analysis, read, policy)
+        for g in chosen
+        if not guarded.intersection(e.path for e in g.entities)  # those have a unit of their own
+    ]
     if options.opus_guard == "define" and not options.dropped("TL107"):
         for _, guard in guarded_headers(analysis, read):
             extra = define_in_units(guard, analysis, read, [d for d in drafts if not d.blockers])
             drafts = [_with_findings(d, extra.get(d.name, [])) for d in drafts]
     return drafts
+
+
+def _staying(candidate: Group) -> list[Finding]:
+    """A blocker for a header that migrating files stop including: it serves those that have not migrated."""
+    entity = candidate.entities[0]
+    name = PurePosixPath(entity.path).name
+    if not is_foreign(entity.path):
+        return []
+    code = "TL103" if name == INTEROP else "TL104"
+    text = f"{name} stays as it is for the files that still include it; migrating files stop doing so"
+    advice = "delete the header when nobody includes it any more"
+    return [Finding(code, text, entity.path, entity.start, entity.end, Tier.DISPLAY, blocks=True, help=advice)]
 
 
 def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:
@@ -98,7 +125,7 @@ def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:
 def proved(
     drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex, options: MigrateOptions, progress: Progress
 ) -> tuple[list[Draft], Assembled, Proof]:
-    """Assemble what nothing blocks, check it, and back out what fails, until the rest passes.
+    """Assemble what nothing blocks, check it, and take out what fails or cannot be seen, until the rest passes.
 
     The drafts that come back include those of headers that bring torch to everybody. The proof holds the failures of
     every round, and what the last one saw of the units that stay.
@@ -106,11 +133,13 @@ def proved(
     read = Reader(analysis)
     ahead = [d for d in drafts if not d.blockers and d.edits]
     failed: dict[str, tuple[Diagnostic, ...]] = {}
+    blind: dict[str, tuple[str, ...]] = {}
+    held: set[str] = set()
     while True:
-        opened = _opened_guards(ahead, analysis, read, options, failed)
+        opened = _opened_guards(ahead, analysis, read, options, held)
         everything = [*ahead, *(d for d in opened if not d.blockers)]
         assembled = assemble(everything, analysis, read, options.dropped)
-        ahead = [d for d in ahead if d.name not in {c.group for c in assembled.conflicts}]
+        everything = [d for d in everything if d.name not in {c.group for c in assembled.conflicts}]
         proof = prove(
             everything,
             assembled,
@@ -121,9 +150,13 @@ def proved(
             options.arch,
         )
         failed.update(proof.failed)
-        if not proof.failed:
-            return [*drafts, *opened], assembled, replace(proof, failed=failed)
-        ahead = [d for d in ahead if d.name not in proof.failed]
+        blind.update(proof.blind)
+        # what no check sees is not safe: it goes ahead on request only
+        back = {*proof.failed, *(() if options.unsafe else proof.blind)}
+        if not back:
+            return [*drafts, *opened], assembled, replace(proof, failed=failed, blind=blind)
+        held |= back
+        ahead = [d for d in ahead if d.name not in back]
 
 
 def _opened_guards(
@@ -131,7 +164,7 @@ def _opened_guards(
     analysis: Analysis,
     read: Reader,
     options: MigrateOptions,
-    failed: Mapping[str, object],
+    held: Collection[str],
 ) -> list[Draft]:
     """Units for headers that bring torch to whoever does not opt out, where the selection covers them."""
     if options.opus_guard != "root" or options.dropped("TL107"):
@@ -139,5 +172,5 @@ def _opened_guards(
     return [
         invert_at_root(header, guard, analysis, read, ahead)
         for header, guard in guarded_headers(analysis, read)
-        if analysis.selection.covers(guard.path) and guard.path not in failed
+        if analysis.selection.covers(guard.path) and guard.path not in held
     ]

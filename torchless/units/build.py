@@ -50,13 +50,18 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class CodeBase:
-    """What the unit builder looks at. ``closures``: for each source, every project file it reaches, itself included."""
+    """What the unit builder looks at.
+
+    ``closures``: for each source, every project file it reaches, itself included. ``is_foreign(path)``: a header that
+    migrating files stop including instead of changing it, so that it ties nothing.
+    """
 
     project: Project
     views: Mapping[str, FileView]
     index: EntityIndex
     closures: Mapping[str, frozenset[str]]
     is_header: Callable[[str], bool]
+    is_foreign: Callable[[str], bool]
 
 
 def group(code: CodeBase, findings: Sequence[Finding]) -> Grouping:
@@ -91,7 +96,7 @@ def _join_declarations(
 ) -> None:
     by_name: dict[str, list[Entity]] = {}
     for entity in touched:
-        if entity.kind == "function":
+        if entity.kind == "function" and not code.is_foreign(entity.path):
             by_name.setdefault(entity.name, []).append(entity)
     modules_of = _modules_of(code)
     for same in by_name.values():
@@ -138,13 +143,16 @@ def _join_users(
 ) -> None:
     used: dict[bytes, list[Entity]] = {}
     for entity in sorted(touched):
-        if entity.name and not entity.last_name.startswith("operator"):
+        named = entity.name and not entity.last_name.startswith("operator")
+        if named and not code.is_foreign(entity.path):
             used.setdefault(entity.last_name.encode("latin-1"), []).append(entity)
     edited: dict[str, list[tuple[int, int]]] = {}
     for findings in touched.values():
         for finding in findings:
             edited.setdefault(finding.path, []).extend((e.start, e.end) for e in finding.edits if e.end > e.start)
     for path, view in code.views.items():
+        if code.is_foreign(path):
+            continue
         gone = dict(edited.get(path, ()))
         for token in view.tokens:
             if token.kind is not Kind.NAME or token.text not in used:
