@@ -11,6 +11,7 @@ from typing import Any
 from torchless.analysis import Analyst
 from torchless.facts.cache import Cache
 from torchless.facts.flags import HeadersError
+from torchless.facts.stubs import stub_dirs
 from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
@@ -18,6 +19,7 @@ from torchless.plan.outcome import placed, unit_of
 from torchless.plan.rounds import chosen_groups, drafts_of, grouped, proved
 from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
+from torchless.project.target import read_target
 from torchless.remembered import change_of, edit_of, encode, finding_of, recall, result_key
 from torchless.remembered import unit_of as unit_from
 from torchless.rules.load import load_rules, rules_dir
@@ -107,6 +109,8 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
         ruleset = load_rules(options.rule_files)
         mergeable = _require_target(project, options)
+        if not mergeable:
+            project = _with_bundled_target(project)
         analyst = Analyst(
             project,
             selection,
@@ -161,6 +165,13 @@ def _require_target(project: Project, options: MigrateOptions) -> bool:
             " (--assume-target shows what a migration would look like)"
         )
     return not missing
+
+
+def _with_bundled_target(project: Project) -> Project:
+    """The project as if it had the target's headers: those among the stubs, and what they declare."""
+    folder = stub_dirs()[-1]
+    headers, names = read_target(folder, sorted(p.name for p in folder.glob("aiter_*.h")))
+    return replace(project, target_headers=project.target_headers | headers, target_names=project.target_names | names)
 
 
 def _concerning(project: Project, drafts: Sequence[Draft]) -> list[str]:

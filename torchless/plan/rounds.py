@@ -94,7 +94,7 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
     read = Reader(analysis)
     guarded = {guard.path for _, guard in guarded_headers(analysis, read)}
     drafts = [
-        decide(g, [*by_group.get(g.name, []), *_staying(g)], analysis, read, policy)
+        decide(g, [*by_group.get(g.name, []), *_staying(g, bool(analysis.project.modules))], analysis, read, policy)
         for g in chosen
         if not guarded.intersection(e.path for e in g.entities)  # those have a unit of their own
     ]
@@ -105,15 +105,20 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
     return drafts
 
 
-def _staying(candidate: Group) -> list[Finding]:
-    """A blocker for a header that migrating files stop including: it serves those that have not migrated."""
+def _staying(candidate: Group, has_modules: bool) -> list[Finding]:
+    """A blocker for what lives in headers alone and must not change there: others use it that nobody here sees."""
     entity = candidate.entities[0]
     name = PurePosixPath(entity.path).name
-    if not is_foreign(entity.path):
+    if is_foreign(entity.path):
+        code = "TL103" if name == INTEROP else "TL104"
+        text = f"{name} stays as it is for the files that still include it; migrating files stop doing so"
+        advice = "delete the header when nobody includes it any more"
+    elif has_modules and not candidate.modules and all(is_header(e.path) for e in candidate.entities):
+        code = "TL801"
+        text = f"no source of a module uses {entity.name or name}: generated code may, and would not follow"
+        advice = "migrate it together with the generator whose output uses it, or delete it"
+    else:
         return []
-    code = "TL103" if name == INTEROP else "TL104"
-    text = f"{name} stays as it is for the files that still include it; migrating files stop doing so"
-    advice = "delete the header when nobody includes it any more"
     return [Finding(code, text, entity.path, entity.start, entity.end, Tier.DISPLAY, blocks=True, help=advice)]
 
 
