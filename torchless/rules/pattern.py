@@ -64,10 +64,9 @@ class NameIs:
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """A metavariable. ``left``: bound leftwards; ``postfix``: must be one; ``angle``: a template argument."""
+    """A metavariable. ``postfix``: it must be a postfix expression; ``angle``: it is a template argument."""
 
     name: str
-    left: bool = False
     postfix: bool = False
     angle: bool = False
 
@@ -254,14 +253,13 @@ def _finish(text: str, elements: list[Element]) -> Pattern:
     anchor = _anchor(elements)
     if anchor < 0:
         raise PatternError("no token to search for: a pattern needs a name or another fixed token")
-    for i in range(anchor):
-        if isinstance(elements[i], Var):
+    for i, element in enumerate(elements[:anchor]):
+        if isinstance(element, Var):
             following = elements[i + 1]
-            operator = isinstance(following, Lit) and (following.access or following.text in _OPERATORS)
-            if not operator:
-                raise PatternError(f"${elements[i].name} before the first name must stand before an operator")  # type: ignore[union-attr]
-            elements[i] = Var(elements[i].name, left=True, postfix=True)  # type: ignore[union-attr]
-        elif isinstance(elements[i], Rest):
+            if not (isinstance(following, Lit) and (following.access or following.text in _OPERATORS)):
+                raise PatternError(f"${element.name} before the first name must stand before an operator")
+            elements[i] = Var(element.name, postfix=True)
+        elif isinstance(element, Rest):
             raise PatternError("$* cannot stand before the first name")
     fixed = sum(isinstance(e, NameIs) or (isinstance(e, Lit) and not e.optional) for e in elements)
     return Pattern(text, tuple(elements), anchor, fixed)
