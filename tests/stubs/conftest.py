@@ -1,9 +1,10 @@
-"""Parses self-written units over the stubs alone, and says which snippet of a table an error belongs to."""
+"""Parses self-written units over the stubs alone, and says which snippet of a file an error belongs to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
 import clang.cindex
 import pytest
@@ -15,6 +16,7 @@ PASSES = pytest.mark.parametrize("device", [False, True], ids=["host", "device"]
 
 KEEP_GOING = 0x200
 MAIN = "unit.cu"
+SNIPPETS = Path(__file__).parent / "snippets"
 
 
 def compiler_flags(*, device: bool, torch: bool = True) -> list[str]:
@@ -30,7 +32,7 @@ def compiler_flags(*, device: bool, torch: bool = True) -> list[str]:
         "-std=c++20",
     ]
     flags += ["-DENABLE_CK=1", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM", "-DTORCH_EXTENSION_NAME=module_x"]
-    flags += ["-resource-dir", str(stubs.resource_dir()), "-include", str(stubs.PRELUDE)]
+    flags += [*stubs.COMPILER_FLAGS, "-resource-dir", str(stubs.resource_dir()), "-include", str(stubs.PRELUDE)]
     for folder in stubs.stub_dirs(torch=torch):
         flags += ["-isystem", str(folder)]
     return flags
@@ -53,20 +55,28 @@ def errors(source: str, *, device: bool, torch: bool = True) -> tuple[tuple[int,
 
 
 @cache
-def _table_errors(key: tuple[str, tuple[tuple[str, str], ...]], device: bool) -> dict[str, list[str]]:
-    includes, snippets = key
-    lines = includes.splitlines()
-    owner: dict[int, str] = {}
-    for number, (name, code) in enumerate(snippets):
-        block = [f"namespace snippet_{number} {{", *code.strip().splitlines(), "}"]
-        owner |= dict.fromkeys(range(len(lines) + 1, len(lines) + len(block) + 1), name)
-        lines += block
+def sections(name: str) -> dict[str, tuple[str, ...]]:
+    """Lines of ``snippets/<name>.cu`` by section: ``//# title`` starts one, "the headers" is what stands before."""
+    found: dict[str, list[str]] = {"the headers": []}
+    lines = found["the headers"]
+    for line in (SNIPPETS / f"{name}.cu").read_text(encoding="utf-8").splitlines():
+        if line.startswith("//# "):
+            lines = found[line.removeprefix("//# ")] = []
+        else:
+            lines.append(line)
+    return {title: tuple(lines) for title, lines in found.items()}
+
+
+@cache
+def section_errors(name: str, *, device: bool) -> Mapping[str, Sequence[str]]:
+    """Errors of each section, all of them parsed as one unit, each in a namespace of its own."""
+    source: list[str] = []
+    owner: list[str] = [""]  # lines count from 1
+    for number, (title, lines) in enumerate(sections(name).items()):
+        block = [*lines] if number == 0 else [f"namespace section_{number} {{", *lines, "}"]
+        source += block
+        owner += [title] * len(block)
     found: dict[str, list[str]] = {}
-    for line, message in errors("\n".join(lines) + "\n", device=device):
-        found.setdefault(owner.get(line, "the headers"), []).append(message)
+    for line, message in errors("\n".join(source) + "\n", device=device):
+        found.setdefault(owner[line] or "the headers", []).append(message)
     return found
-
-
-def table_errors(includes: str, snippets: Mapping[str, str], *, device: bool) -> Mapping[str, Sequence[str]]:
-    """Errors of each snippet, all of them parsed as one unit; "the headers" holds what belongs to none."""
-    return _table_errors((includes, tuple(snippets.items())), device)

@@ -16,6 +16,10 @@ PRELUDE: Final = _HERE / "prelude.h"
 """Declares the C library for host and device alike. Without it device code may not call `expf` or `printf`."""
 
 
+COMPILER_FLAGS: Final = ("-Xclang", "-fnative-half-arguments-and-returns")
+"""What HIP's own compiler allows without being asked: `__fp16` as a parameter and as a result."""
+
+
 def resource_dir() -> Path:
     """Directory for `-resource-dir`: its `include/` holds `stddef.h` and the few others that a compiler owns."""
     return _HERE / "resource"

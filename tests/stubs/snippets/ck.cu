@@ -1,43 +1,4 @@
-"""pybind11 and Composable Kernel: the surface that bindings and generated GEMMs use."""
-
-from __future__ import annotations
-
-import pytest
-
-from tests.stubs.conftest import PASSES, errors, table_errors
-
-PYBIND = """\
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-#include <pybind11/functional.h>
-#include <pybind11/numpy.h>
-#include <pybind11/embed.h>
-namespace py = pybind11;
-enum class Kind : int { A, B };
-struct Thing { int n; Thing(int, const char*) {} int get() const { return n; } };
-int add(int a, std::optional<int> b) { return a; }
-"""
-
-PYBIND_SNIPPETS = {
-    "module": """
-PYBIND11_MODULE(module_x, m) {
-  m.doc() = "text";
-  m.def("add", &add, py::arg("a"), py::arg("b") = py::none(), "doc"); m.def("lambda", [](int a) { return a; }, py::arg("a") = 3);
-  m.def("released", &add, py::call_guard<py::gil_scoped_release>());
-  auto e = pybind11::enum_<Kind>(m, "Kind"); e.value("A", Kind::A).value("B", Kind::B).export_values(); e.def(pybind11::init([](int v) { return static_cast<Kind>(v); }));
-  pybind11::implicitly_convertible<int, Kind>();
-  py::class_<Thing, std::shared_ptr<Thing>>(m, "Thing").def(py::init<int, const char*>(), py::arg("a"), py::arg("b") = "x").def("get", &Thing::get).def_readwrite("n", &Thing::n).def_property_readonly("m", [](const Thing& t) { return t.n; });
-}
-""",
-    "objects": """
-void f(py::object o, py::list l, py::dict d, py::bytes b) {
-  py::gil_scoped_acquire lock; auto torch = py::module_::import("torch"); py::object r = torch.attr("empty")(3, py::arg("dtype") = o); int n = r.cast<int>() + py::cast<int>(o) + l.size(); l.append(n); std::string s = b; d["a"] = o; for (auto item : l) n += item.cast<int>(); py::tuple t = py::make_tuple(1, "a");
-}
-void g() { py::scoped_interpreter guard; py::array_t<float> a(3); float* p = a.mutable_data(); }
-""",
-}
-
-CK = """\
+// What generated GEMMs and wrappers use of Composable Kernel.
 #include "ck/ck.hpp"
 #include "ck/tensor_operation/gpu/device/impl/device_gemm_multiple_d_xdl_cshuffle_v3.hpp"
 #include "ck/library/utility/check_err.hpp"
@@ -52,17 +13,15 @@ CK = """\
 #include "fmha_bwd.hpp"
 #include "moe_sorting_api.hpp"
 #include "layernorm2d_fwd.hpp"
-"""
 
-CK_SNIPPETS = {
-    "ck": """
+//# ck
 template <ck::index_t... Is> using S = ck::Sequence<Is...>;
 using Row = ck::tensor_layout::gemm::RowMajor; using Pass = ck::tensor_operation::element_wise::PassThrough; using Ds = ck::Tuple<float, float>;
 using Op = ck::tensor_operation::device::DeviceGemmMultiD_Xdl_CShuffle_V3<Row, Row, Ds, Row, ck::f8_t, ck::f8_t, Ds, ck::half_t, float, float, Pass, Pass, Pass, ck::tensor_operation::device::GemmSpecialization::Default, 256, 128, 128, 64, 16, 16, 32, 32, 2, 2, S<4, 64, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 16, 16, 0, S<4, 64, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 16, 16, 0, 1, 1, S<1, 32, 1, 8>, S<8, 8, 1>, ck::BlockGemmPipelineScheduler::Intrawave, ck::BlockGemmPipelineVersion::v3, ck::f8_t>;
 static_assert(Op::NumDTensor == 2 && S<4, 64, 1>{}.At(1) == 64 && Ds::Size() == 2);
 float f(hipStream_t s) { Op op; auto i = op.MakeInvoker(); auto a = op.MakeArgument(nullptr, std::array<const void*, 2>{}, 1, Pass{}); return op.IsSupportedArgument(a) ? i.Run(a, StreamConfig{s}) : ck::type_convert<float>(1); }
-""",
-    "ck_tile": """
+
+//# ck_tile
 using Shape = ck_tile::TileGemmShape<ck_tile::sequence<128, 64, 32>, ck_tile::sequence<1, 4, 1>, ck_tile::sequence<16, 16, 64>>;
 using Tiles = ck_tile::GemmSpatiallyLocalTilePartitioner<Shape, 8, 4>; static_assert(Tiles::MPerBlock == 128 && ck_tile::integer_divide_ceil(5, 2) == 3);
 void f(hipStream_t s) {
@@ -70,29 +29,10 @@ void f(hipStream_t s) {
   ck_tile::launch_kernel(c, ck_tile::make_kernel<1>(K{}, K::GridSize(kargs), K::BlockSize(), 0, kargs)); ck_tile::launch_kernel(c, [=](const ck_tile::stream_config&) {});
   ck_tile::QuantGemmHostArgs q; q.M = q.K = 3; ck_tile::bf16_t b{}; ck_tile::fp8_t v{}; float l = ck_tile::log2e_v<float> * ck_tile::get_warp_size();
 }
-""",
-    "entry points": """
+
+//# entry points
 float f(const void* p, hipStream_t s, std::string type) {
   auto mask = mask_info::decode("b:1,0", 3, 4); fmha_fwd_args args; args.q_ptr = p; args.mask_type = static_cast<ck_tile::index_t>(mask.type); args.drop_seed_offset = std::make_pair(uint64_t(1), uint64_t(2));
   moe_sorting({type, "fp32", true, true, 0}, {p, p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1, 2, 3, 4, 5, 6}, {s});
   return fmha_fwd(fmha_fwd_traits{1, 2, type, true, mask.type, bias_enum::alibi, quant_scale_enum::pertensor}, args, ck_tile::stream_config{s});
 }
-""",
-}
-
-
-@PASSES
-@pytest.mark.parametrize("name", ["the headers", *PYBIND_SNIPPETS])
-def test_pybind_code_parses(name: str, device: bool) -> None:
-    assert table_errors(PYBIND, PYBIND_SNIPPETS, device=device).get(name, []) == []
-
-
-@PASSES
-@pytest.mark.parametrize("name", ["the headers", *CK_SNIPPETS])
-def test_ck_code_parses(name: str, device: bool) -> None:
-    assert table_errors(CK, CK_SNIPPETS, device=device).get(name, []) == []
-
-
-def test_an_unknown_kernel_instance_is_an_error() -> None:
-    source = '#include "ck/ck.hpp"\nauto f() { return ck::tensor_operation::device::DeviceUnheardOf{}; }\n'
-    assert [line for line, _ in errors(source, device=False)] == [2, 2] or errors(source, device=False)
