@@ -246,6 +246,9 @@ def graph_of(project: Project) -> IncludeGraph:
     return graph
 
 
+_TARGET_TENSOR = "aiter_tensor.h"
+
+
 def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[str, ...]:
     """Include folders for a source outside of every module.
 
@@ -256,7 +259,9 @@ def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[st
     wanted = [posixpath.join(own, "include")]
     if project.csrc:
         wanted += [f"{project.csrc}/include", f"{project.csrc}/include/torch"]
-    dirs = [folder for folder in wanted if (graph.root / folder).is_dir()]
+    # the target's headers are not included yet: a migration will want them
+    wanted += [posixpath.dirname(h) or "." for h in project.headers if posixpath.basename(h) == _TARGET_TENSOR]
+    dirs = list(dict.fromkeys(folder for folder in wanted if (graph.root / folder).is_dir()))
     for _ in range(len(project.headers) + 1):  # each round adds a folder
         missing = {include.spelled for _, include in graph.missing(source, dirs)}
         found: dict[str, tuple[tuple[int, str], str]] = {}

@@ -137,7 +137,7 @@ def qualified_start(view: FileView, index: int) -> int:
     tokens = view.tokens
     first = index
     while first >= 1 and tokens[first - 1].text == b"::":
-        if first >= 2 and tokens[first - 2].kind is Kind.NAME:
+        if first >= 2 and tokens[first - 2].kind is Kind.NAME and tokens[first - 2].text not in _KEYWORDS:
             first -= 2
         elif first >= 2 and tokens[first - 2].text == b">":
             opener = _angle_backward(tokens, first - 2)
@@ -147,6 +147,11 @@ def qualified_start(view: FileView, index: int) -> int:
         else:
             return first - 1
     return first
+
+
+# What may stand before a leading :: without being a qualifier.
+_KEYWORDS = frozenset({b"return", b"case", b"throw", b"else", b"do", b"new", b"delete", b"typename", b"const", b"goto"})
+_KEYWORDS |= {b"co_return", b"co_await", b"co_yield", b"not", b"and", b"or", b"static", b"inline", b"constexpr"}
 
 
 def _angle_backward(tokens: list[Token], index: int) -> int:

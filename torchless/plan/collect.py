@@ -59,11 +59,12 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
             *rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]),
             *restore_checks(view),
             *guards_on_host(view),
-            *([] if is_header(path) else drop_repeated_defaults(view, declared)),
         ]
-        placeholders = [f for f in rewrite_placeholders(view) if not dropped(f.code)]
+        # these take a whole piece of text away, whatever else would be said about what stands in it
+        whole = [*rewrite_placeholders(view), *([] if is_header(path) else drop_repeated_defaults(view, declared))]
+        whole = [f for f in whole if not dropped(f.code)]
         found = [*examined.findings, *(f for f in rewritten if not dropped(f.code))]
-        found = [*_outside(found, placeholders), *placeholders]
+        found = [*_outside(found, whole), *whole]
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
         # a blocker speaks for all that stands inside it
         covered = [*examined.covered, *_covered(f for f in found if f.blocks or f not in examined.findings)]

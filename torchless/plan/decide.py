@@ -83,7 +83,12 @@ def decide(
     if modules:
         everything += develop_flags(ops, read, bound, read_style(analysis.root))
         everything += generated_torch(analysis.root, modules, read)
-        everything += _bindings(analysis, modules, read, findings)
+        said = {(f.path, f.start) for f in findings} | {(e.path, e.start) for f in findings for e in f.edits}
+        everything += [
+            f
+            for f in _bindings(analysis, modules, read, findings)
+            if f.code != "TL703" or not any(path == f.path and f.start <= at < f.end for path, at in said)
+        ]
     everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
         everything += _throwing(group, analysis)
