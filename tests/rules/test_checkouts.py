@@ -15,7 +15,7 @@ from torchless.rules.model import Example, Rule
 MINI = Path(__file__).resolve().parents[2] / "examples" / "mini-aiter"
 MODULE = "module_example"
 # Two rules that both rewrite c10::nullopt in a binding: TL204 the namespace, TL703 the whole default.
-PENDING = {"TL703-1": pytest.mark.xfail(reason="edits of TL204 and TL703 overlap", strict=True)}
+PENDING: dict[str, pytest.MarkDecorator] = {}
 CASES = [
     pytest.param(
         rule,

@@ -83,12 +83,11 @@ def decide(
     if modules:
         everything += develop_flags(ops, read, bound, read_style(analysis.root))
         everything += generated_torch(analysis.root, modules, read)
-        said = {(f.path, f.start) for f in findings} | {(e.path, e.start) for f in findings for e in f.edits}
-        everything += [
-            f
-            for f in _bindings(analysis, modules, read, findings)
-            if f.code != "TL703" or not any(path == f.path and f.start <= at < f.end for path, at in said)
-        ]
+        bindings = _bindings(analysis, modules, read, findings)
+        everything += bindings
+        # a binding's default is spoken for as a whole, not name by name
+        whole = [b for b in bindings if b.code == "TL703"]
+        findings = [f for f in findings if not any(b.path == f.path and b.start <= f.start < b.end for b in whole)]
     everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
         everything += _throwing(group, analysis)
