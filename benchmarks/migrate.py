@@ -68,13 +68,16 @@ def works(*command: str) -> bool:
     return bool(shutil.which(command[0])) and subprocess.run(command, capture_output=True).returncode == 0
 
 
-def parse_sample(checkout: Path, path: str, sample: int, headers: str) -> None:
-    """Parse some of the units that `migrate path` parses, evenly spread, and print what that took as JSON."""
-    from torchless import analysis
+def parse_sample(checkout: Path, path: str, sample: int, headers: str, precompiled: bool) -> None:
+    """Parse some of the units that `migrate path` parses, evenly spread, and print what that took as JSON.
+
+    A precompiled header is built before the clock starts: it is built once for all units.
+    """
+    from torchless.analysis import Analyst
     from torchless.facts.clang import parse
     from torchless.facts.model import TuFacts, TuSpec
+    from torchless.facts.pool import prepare_pch
     from torchless.project.discover import load
-    from torchless.project.target import CORE_HEADERS
     from torchless.selection import select
 
     specs: list[TuSpec] = []
@@ -84,20 +87,24 @@ def parse_sample(checkout: Path, path: str, sample: int, headers: str) -> None:
         return [TuFacts(spec) for spec in wanted]
 
     project = load(checkout, [path])
-    chosen = select(project, checkout, [path])
-    analysis.analyse(project, chosen, only_remember, arch="gfx942", is_foreign=lambda p: Path(p).name in CORE_HEADERS)
-    wall, cpu = time.perf_counter(), time.process_time()
-    some = [specs[i * len(specs) // sample] for i in range(min(sample, len(specs)))]
-    for spec in some:
-        parse(spec, root=Path(project.root), headers=headers, want_facts=False)
-    took = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "code": 0}
+    analyst = Analyst(project, select(project, checkout, [path]), only_remember, arch="gfx942")
+    analyst.look(analyst.first_sources())
+    with tempfile.TemporaryDirectory() as folder:
+        pch = prepare_pch("gfx942", Path(folder)) if precompiled else None
+        wall, cpu = time.perf_counter(), time.process_time()
+        some = [specs[i * len(specs) // sample] for i in range(min(sample, len(specs)))]
+        fatal = sum(
+            any(d.severity >= 4 for d in parse(s, root=Path(project.root), headers=headers, pch=pch).diagnostics)
+            for s in some
+        )
+        took = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "code": fatal}
     took["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"units": len(specs), "parsed": len(some), "cost": took}))
 
 
-def sampled(checkout: Path, path: str, sample: int, headers: str) -> tuple[Cost, int, int]:
+def sampled(checkout: Path, path: str, sample: int, kind: str) -> tuple[Cost, int, int]:
     """parse_sample() in a process of its own: its cost, how many units there are, how many were parsed."""
-    command = [sys.executable, __file__, str(checkout), "--path", path, "--sample", str(sample), "--parse", headers]
+    command = [sys.executable, __file__, str(checkout), "--path", path, "--sample", str(sample), "--parse", kind]
     told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return Cost(**told["cost"]), told["units"], told["parsed"]
 
@@ -112,11 +119,12 @@ def main() -> None:
     parser.add_argument("--path", default="csrc")
     parser.add_argument("--file", default="csrc/kernels/pos_encoding_kernels.cu")
     parser.add_argument("--sample", type=int, default=8)
-    parser.add_argument("--parse", choices=["stubs", "system"], help=argparse.SUPPRESS)
+    parser.add_argument("--parse", choices=["stubs", "pch", "system"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     checkout = options.checkout.resolve()
     if options.parse:
-        parse_sample(checkout, options.path, options.sample, options.parse)
+        headers = "system" if options.parse == "system" else "stubs"
+        parse_sample(checkout, options.path, options.sample, headers, options.parse == "pch")
         return
     print(f"{'':<44}{'wall s':>9}{'CPU s':>9}{'MiB':>9}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -133,13 +141,18 @@ def main() -> None:
 def compare_parsing(checkout: Path, path: str, sample: int) -> None:
     """Rows (a): the same sample over the stubs and over real torch headers."""
     stubs, units, parsed = sampled(checkout, path, sample, "stubs")
-    print(row(f"(a) {parsed} of {units} units over stubs, no PCH", stubs))
+    print(row(f"(a) {parsed} of {units} units over stubs", stubs))
+    quick, _, _ = sampled(checkout, path, sample, "pch")
+    print(row("    the same with a precompiled header", quick))
     if not works(sys.executable, "-c", "import torch"):
         print("(a) real headers: torch is not installed here")
         return
     real, _, _ = sampled(checkout, path, sample, "system")
-    print(row(f"(a) {parsed} of {units} units over real torch", real))
+    print(row(f"(a) {parsed} of {units} units over real torch", real, f"{real.code} with a missing header"))
     print(f"    all {units} units over real torch, extrapolated: {real.cpu / parsed * units:,.0f} CPU s")
+    print(
+        f"    real torch takes {real.cpu / stubs.cpu:.0f} times the stubs, {real.cpu / quick.cpu:.0f} times the latter"
+    )
 
 
 def compare_tools(checkout: Path, path: str, scratch: Path) -> None:
