@@ -13,6 +13,7 @@ from torchless.plan.assemble import Assembled, with_unit
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.ledger import ledger
 from torchless.plan.prove import Proof
+from torchless.plan.unseen import never_compiled
 
 
 def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis, options: MigrateOptions) -> Unit:
@@ -37,6 +38,8 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
         status = UnitStatus.UNCHECKED
         findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
+    if status in (UnitStatus.MIGRATED, UnitStatus.UNCHECKED):
+        findings += [never_compiled(s) for s in proof.inactive.get(draft.name, ())]
     goes_ahead = status is UnitStatus.MIGRATED or (status is UnitStatus.UNCHECKED and options.unsafe)
     if goes_ahead:
         findings += [_leak(chain, draft.name) for chain in _leaks(draft, proof)]

@@ -12,6 +12,7 @@ from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.model import Edit
 from torchless.plan.assemble import Assembled
 from torchless.plan.decide import Draft, Reader
+from torchless.plan.unseen import Suspect, suspects
 from torchless.selection import is_cpp
 from torchless.text.edits import unmap_offset
 from torchless.units.entities import Entity, EntityIndex
@@ -26,12 +27,14 @@ ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
 class Proof:
     """What the checks said, by unit name.
 
-    ``failed``: new errors; ``blind``: edited code that no check saw; ``leaks``: project files that still open torch for
-    the unit's own sources, as chains from the source to torch's header. ``checked`` counts units and passes.
+    ``failed``: new errors; ``blind``: edited code that no check saw; ``inactive``: edits in arms of an #if that no pass
+    compiles; ``leaks``: project files that still open torch for the unit's own sources, as chains from the source to
+    torch's header. ``checked`` counts units and passes.
     """
 
     failed: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
     blind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    inactive: Mapping[str, tuple[Suspect, ...]] = field(default_factory=dict)
     leaks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     checked: int = 0
 
@@ -46,13 +49,14 @@ def prove(
     arch: str,
 ) -> Proof:
     """Check every translation unit that sees an edit of ``drafts`` and hand the results to the units they concern."""
-    jobs = _jobs(drafts, assembled, analysis, index, parse_many, arch)
+    doubtful = suspects(drafts, analysis.views)
+    jobs = _jobs(drafts, assembled, analysis, index, parse_many, arch, [s.place for s in doubtful])
     results = run_checks(jobs)
     owners = _Owners(drafts, analysis, index)
     failed: dict[str, list[Diagnostic]] = {}
     leaks: dict[str, set[tuple[str, ...]]] = {}
     seen: set[Place] = set()
-    wanted: set[Place] = set()
+    looked_for: set[Place] = set()
     unparsed: dict[str, list[str]] = {}
     for job, result in zip(jobs, results, strict=True):
         of_source = owners.of_source(job.spec.source)
@@ -66,18 +70,27 @@ def prove(
             for name in of_source or owners.all:
                 unparsed.setdefault(name, []).append(result.failure)
         else:
+            looked_for.update(job.places)
             seen.update(set(job.places) - set(result.blind_places))
-        wanted.update(job.places)
     places = {p: name for p in _places(drafts, assembled, index) for name in owners.of_place(p)}
     blind: dict[str, set[str]] = {}
     for place, name in places.items():
         if place not in seen:
             blind.setdefault(name, set()).add(f"{place.name} ({place.path})")
+    inactive: dict[str, list[Suspect]] = {}
+    for suspect in doubtful:
+        if suspect.place in seen:
+            continue
+        if suspect.place.arm and suspect.place in looked_for:
+            inactive.setdefault(suspect.unit, []).append(suspect)
+        elif suspect.arm is None or suspect.arm in seen:
+            blind.setdefault(suspect.unit, set()).add(f"{suspect.place.path}, {suspect.place.name}")
     for name, failures in unparsed.items():
         blind.setdefault(name, set()).update(failures)
     return Proof(
         {n: tuple(dict.fromkeys(ds)) for n, ds in sorted(failed.items())},
         {n: tuple(sorted(ps)) for n, ps in sorted(blind.items())},
+        {n: tuple(found) for n, found in sorted(inactive.items())},
         {n: tuple(sorted(cs)) for n, cs in sorted(leaks.items())},
         len(jobs),
     )
@@ -90,6 +103,7 @@ def _jobs(
     index: EntityIndex,
     parse_many: ParseMany,
     arch: str,
+    doubtful: Sequence[Place],
 ) -> list[CheckJob]:
     edited = {path: edits for path, edits in assembled.edits.items() if is_cpp(path) and edits}
     seeing = _sources_that_see(edited, analysis, index)
@@ -112,7 +126,8 @@ def _jobs(
         facts = known[spec]
         reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
         edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
-        jobs.append(CheckJob(spec, edits, facts.diagnostics, _compiled(places, facts)))
+        planted = (*_compiled(places, facts), *(p for p in doubtful if p.path in reached))
+        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted))
     return jobs
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torchless.facts.model import Diagnostic
 from torchless.text.edits import OffsetMap
@@ -23,13 +23,15 @@ class Place:
     """Where an error can be planted, in offsets of the file before any edit.
 
     For a function ``offset`` is that of the opening brace of its body. For a macro (``macro``) it is the start of the
-    replacement list. ``name`` is what a reader knows it by.
+    replacement list. For an arm of an #if (``arm``) it is the start of any token in it. ``name`` is what a reader knows
+    it by.
     """
 
     path: str
     offset: int
     name: str
     macro: bool = False
+    arm: bool = False
 
 
 def plant(data: bytes, places: Sequence[tuple[int, Place]]) -> tuple[bytes, frozenset[int]]:
@@ -43,12 +45,12 @@ def plant(data: bytes, places: Sequence[tuple[int, Place]]) -> tuple[bytes, froz
     impossible: set[int] = set()
     for number, place in sorted(places, key=lambda item: (item[1].offset, item[0])):
         at = place.offset
-        if not place.macro:
+        if not (place.macro or place.arm):
             if data[at : at + 1] != b"{":
                 impossible.add(number)
                 continue
             at += 1
-        out += (data[done:at], _statement(number, place.macro))
+        out += (data[done:at], _statement(number, place))
         done = at
     out.append(data[done:])
     return b"".join(out), frozenset(impossible)
@@ -58,7 +60,7 @@ def moved(place: Place, offsets: OffsetMap | None) -> Place:
     """``place`` with its offset after the edits."""
     if offsets is None:
         return place
-    return Place(place.path, offsets.new(place.offset), place.name, place.macro)
+    return replace(place, offset=offsets.new(place.offset))
 
 
 def reported(diagnostics: Iterable[Diagnostic]) -> frozenset[int]:
@@ -66,8 +68,10 @@ def reported(diagnostics: Iterable[Diagnostic]) -> frozenset[int]:
     return frozenset(int(m[1]) for d in diagnostics for m in _PLANTED.finditer(d.message))
 
 
-def _statement(number: int, macro: bool) -> bytes:
-    name = (_NAME % number).encode()
+def _statement(number: int, place: Place) -> bytes:
+    name = _NAME % number
+    if place.arm:  # reported by the preprocessor as soon as it comes by, in the middle of an expression as well
+        return rf""" _Pragma("GCC error \"'{name}'\"") """.encode()
     # A macro may be expanded among statements, in an expression or at file scope; a declaration with an unknown type
     # is an error that names the type in all of them. An expression in a function is an error in templates as well.
-    return b" " + name + b" torchless_declared; " if macro else b" " + name + b";"
+    return f" {name} torchless_declared; ".encode() if place.macro else f" {name};".encode()
