@@ -72,6 +72,7 @@ def pass_arguments(device: bool, arch: str, headers: Headers) -> list[str]:
     """What all units of one pass share; a precompiled header is built with exactly these."""
     return [
         *_COMMON,
+        *stubs.COMPILER_FLAGS,
         "--cuda-device-only" if device else "--cuda-host-only",
         f"--offload-arch={arch}",
         f"-resource-dir={headers.resource}",
