@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_written_is_no_failure(facts: TuFacts, tmp_path:
     assert cache.facts(SPEC) is None
 
 
-def test_pruning_drops_the_oldest(fresh: Callable[..., Cache], tmp_path: Path) -> None:
+def test_pruning_drops_the_oldest(fresh: Callable[..., Cache], monkeypatch: pytest.MonkeyPatch) -> None:
     cache = fresh()
     keys = [f"{i:064x}" for i in range(10)]
     for age, key in enumerate(keys):
@@ -213,6 +213,9 @@ def test_pruning_drops_the_oldest(fresh: Callable[..., Cache], tmp_path: Path) -
     assert all(cache.findings(key) for key in keys)
     cache.prune(max_bytes=8000)
     assert [cache.findings(key) is not None for key in keys] == [False] * 5 + [True] * 5
+    monkeypatch.setattr(Cache.prune, "__defaults__", (4000,))
+    fresh().store_findings("f" * 64, b"x")  # the first write of a run does it by itself
+    assert [cache.findings(key) is not None for key in keys] == [False] * 8 + [True] * 2
 
 
 def test_the_codec_is_exact(facts: TuFacts) -> None:

@@ -32,7 +32,7 @@ _MAGIC = b"torchless-cache-1\n"
 _DIGEST = 32
 _KEPT_PARSES = 4  # per command line: enough for a few branches of a checkout
 MAX_BYTES = 1 << 29
-"""The cache is cut down to three quarters of this, oldest entries first, when it grows beyond it."""
+"""A run that writes to a cache larger than this first cuts it down to three quarters, oldest entries first."""
 
 
 def default_folder() -> Path:
@@ -65,6 +65,7 @@ class Cache:
     overlays: Mapping[str, bytes] = field(default_factory=dict)
     _hashes: dict[str, str] = field(default_factory=dict)
     _present: dict[str, bool] = field(default_factory=dict)
+    _pruned: bool = False
 
     def facts(self, spec: TuSpec) -> tuple[str, TuFacts] | None:
         """(base key, facts) of a unit that was parsed before from just these bytes, or None."""
@@ -211,6 +212,9 @@ class Cache:
 
     def _write(self, kind: str, key: str, body: bytes) -> None:
         """Put an entry in place in one step. A cache that cannot be written to is no reason to fail."""
+        if not self._pruned:
+            self._pruned = True
+            self.prune()
         sealed = f"{kind}\0{key}\0".encode() + body
         path = self._entry(kind, key)
         try:
