@@ -74,8 +74,23 @@ def ledger(
             )
         )
         out.append(LedgerEntry("abi", "the module and module_aiter_core must be built with one pybind11 ABI"))
-    out.extend(_sites(views, ranges))
+    places = list(ranges)
+    if checks and not checks_throw:
+        text = "a check that fails inside this try ends the process: the handler is not reached any more"
+        out += [LedgerEntry("exception", text, path, line) for path, line in _handlers(views, places)]
+    out.extend(_sites(views, places))
     return tuple(out)
+
+
+def _handlers(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]]) -> list[tuple[str, int]]:
+    """The path and line of every ``try`` in the ranges."""
+    return [
+        (path, views[path].source.line_of(token.start))
+        for path, start, end in ranges
+        if path in views
+        for token in views[path].tokens
+        if token.text == b"try" and token.kind is Kind.NAME and start <= token.start < end
+    ]
 
 
 def _sites(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]]) -> list[LedgerEntry]:
