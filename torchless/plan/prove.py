@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torchless.analysis import Analysis
 from torchless.facts.includes import specs_of
 from torchless.facts.model import Diagnostic, TuFacts, TuSpec
+from torchless.facts.typing import FileView, token_at
 from torchless.model import Edit
 from torchless.plan.assemble import Assembled
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.unseen import Suspect, suspects
 from torchless.selection import is_cpp
 from torchless.text.edits import unmap_offset
+from torchless.text.lexer import match_forward
 from torchless.units.entities import Entity, EntityIndex
 from torchless.verify.planted import Place
 from torchless.verify.types import CheckJob, CheckResult
@@ -72,10 +75,10 @@ def prove(
         else:
             looked_for.update(job.places)
             seen.update(set(job.places) - set(result.blind_places))
-    places = {p: name for p in _places(drafts, assembled, index) for name in owners.of_place(p)}
+    places = _places(drafts, assembled, analysis.views)
     blind: dict[str, set[str]] = {}
     for place, name in places.items():
-        if place not in seen:
+        if place not in seen and not (place.macro and place not in looked_for):  # nobody expands that macro
             blind.setdefault(name, set()).add(f"{place.name} ({place.path})")
     inactive: dict[str, list[Suspect]] = {}
     for suspect in doubtful:
@@ -119,14 +122,14 @@ def _jobs(
         )
     unknown = [spec for spec in specs if spec not in known]
     known.update(zip(unknown, parse_many(unknown), strict=True))
-    places = _places(drafts, assembled, index)
+    places = _places(drafts, assembled, analysis.views)
     after = analysis.graph.with_overlay(assembled.texts)
     jobs: list[CheckJob] = []
     for spec in specs:
         facts = known[spec]
         reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
         edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
-        planted = (*_compiled(places, facts), *(p for p in doubtful if p.path in reached))
+        planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
         jobs.append(CheckJob(spec, edits, facts.diagnostics, planted))
     return jobs
 
@@ -175,21 +178,43 @@ def _expanding(names: set[str], entities: Iterable[Entity], data: bytes) -> set[
         found |= more
 
 
-def _places(drafts: Sequence[Draft], assembled: Assembled, index: EntityIndex) -> list[Place]:
-    """Where an error must be seen: every function definition and macro of the drafts with an edit in its body."""
-    out: set[Place] = set()
+def _places(drafts: Sequence[Draft], assembled: Assembled, views: Mapping[str, FileView]) -> dict[Place, str]:
+    """Where an error must be seen, with the unit: every function and macro of the drafts with an edit in its body."""
+    out: dict[Place, str] = {}
     for draft in drafts:
-        for function in draft.functions:
-            inside = (function.body_start < e.start < function.body_end for e in assembled.edits.get(function.path, ()))
-            if any(inside):
-                out.add(Place(function.path, function.body_start, function.name))
-    return sorted(out)
+        bodies = [(f.path, f.body_start, f.body_end, f.name, False) for f in draft.functions]
+        for entity in draft.group.entities:
+            if entity.kind == "macro" and entity.path in views:
+                start = _replacement_list(views[entity.path], entity)
+                bodies.append((entity.path, start, entity.end, entity.name, True))
+        for path, start, end, name, is_macro in bodies:
+            if any(start <= e.start < end for e in assembled.edits.get(path, ())):
+                out[Place(path, start, name, macro=is_macro)] = draft.name
+    return out
 
 
-def _compiled(places: Sequence[Place], facts: TuFacts) -> tuple[Place, ...]:
-    """The places that this unit compiles in this pass."""
+def _replacement_list(view: FileView, macro: Entity) -> int:
+    """The offset at which what ``macro`` expands to begins; its end when it expands to nothing."""
+    tokens = view.tokens
+    name = token_at(view, macro.start) + 2
+    first = name + 1
+    if first < len(tokens) and tokens[first].text == b"(" and tokens[first].start == tokens[name].end:
+        first = match_forward(tokens, first) + 1
+    return tokens[first].start if first < len(tokens) and tokens[first].start < macro.end else macro.end
+
+
+def _compiled(places: Iterable[Place], facts: TuFacts, index: EntityIndex) -> tuple[Place, ...]:
+    """The places that this unit compiles in this pass; a macro is compiled where it is expanded."""
     bodies = {(f.path or file.path, f.body_start) for file in facts.files for f in file.functions}
-    return tuple(p for p in places if (p.path, p.offset) in bodies)
+    names = {file.path: [n.offset for n in file.names] for file in facts.files}
+
+    def expanded(place: Place) -> bool:
+        macro = index.at(place.path, place.offset)
+        offsets = names.get(place.path, [])
+        at = bisect_left(offsets, place.offset)
+        return macro is not None and at < len(offsets) and offsets[at] < macro.end
+
+    return tuple(p for p in places if (expanded(p) if p.macro else (p.path, p.offset) in bodies))
 
 
 class _Owners:
@@ -198,9 +223,6 @@ class _Owners:
     def __init__(self, drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex) -> None:
         self._index = index
         self._entities = {e: d.name for d in drafts for e in d.group.entities}
-        self._functions: dict[tuple[str, int], str] = {
-            (f.path, f.body_start): d.name for d in drafts for f in d.functions
-        }
         self._sources: dict[str, set[str]] = {}
         modules = {m.name: m.sources for m in analysis.project.modules}
         for draft in drafts:
@@ -218,10 +240,6 @@ class _Owners:
     def of_source(self, source: str) -> list[str]:
         """The units whose own source this is."""
         return sorted(self._sources.get(source, ()))
-
-    def of_place(self, place: Place) -> list[str]:
-        name = self._functions.get((place.path, place.offset))
-        return [name] if name else []
 
     def of_diagnostic(self, diagnostic: Diagnostic, assembled: Assembled, source: str) -> list[str]:
         """The units to blame: the one that owns the place, else those of the source, else all that it can see."""
