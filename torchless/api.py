@@ -16,7 +16,7 @@ from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.outcome import placed, unit_of
-from torchless.plan.rounds import chosen_groups, drafts_of, grouped, proved
+from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, proved
 from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
 from torchless.project.target import read_target
@@ -132,7 +132,7 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
     return MigrateResult(
         root=project.root,
         units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
-        findings=tuple(placed(f, read) for f in (*analysis.findings, *stale)),
+        findings=tuple(placed(f, read) for f in (*analysis.findings, *left_in_foreign(seen), *stale)),
         changes={path: change for path, change in changes.items() if change.old != change.new},
         edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
         found=_found(drafts),

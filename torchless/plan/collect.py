@@ -66,8 +66,9 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         found = [*examined.findings, *(f for f in rewritten if not dropped(f.code))]
         found = [*_outside(found, whole), *whole]
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
-        # a blocker speaks for all that stands inside it
-        covered = [*examined.covered, *_covered(f for f in found if f.blocks or f not in examined.findings)]
+        # a blocker speaks for all that stands inside it, a remark or an addition for nothing
+        own = (f for f in found if f.blocks or (f not in examined.findings and any(e.end > e.start for e in f.edits)))
+        covered = [*examined.covered, *_covered(own)]
         found += residual(view, covered)
         out[path] = tuple(sorted(settle(found), key=lambda f: (f.start, f.end, f.code, f.message)))
     return Collected(out)

@@ -78,7 +78,7 @@ def ledger(
     if checks and not checks_throw:
         text = "a check that fails inside this try ends the process: the handler is not reached any more"
         out += [LedgerEntry("exception", text, path, line) for path, line in _handlers(views, places)]
-    out.extend(_sites(views, places))
+    out.extend(_sites(views, places, by_code.get("TL235", ())))
     return tuple(out)
 
 
@@ -93,8 +93,10 @@ def _handlers(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, in
     ]
 
 
-def _sites(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]]) -> list[LedgerEntry]:
-    """Places where the same spelling means something else: unchecked indexes, unsigned numel()."""
+def _sites(
+    views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]], cast: Sequence[Finding]
+) -> list[LedgerEntry]:
+    """Places where the same spelling means something else: unchecked indexes, unsigned numel() that is not ``cast``."""
     indexed: list[tuple[str, int]] = []
     unsigned: list[tuple[str, int, str]] = []
     for path, start, end in ranges:
@@ -110,7 +112,7 @@ def _sites(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]]
                 indexed.append((path, view.source.line_of(token.start)))
             elif token.text == b"numel" and _on_tensor(view, i):
                 how = _signed_use(view, i)
-                if how:
+                if how and not any(f.path == path and f.start <= token.start < f.end for f in cast):
                     unsigned.append((path, view.source.line_of(token.start), how))
     out: list[LedgerEntry] = []
     if indexed:

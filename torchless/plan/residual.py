@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 
-from torchless.facts.typing import FileView, canonical, object_class, qualified_start
+from torchless.facts.typing import FileView, canonical, object_class, postfix_start, qualified_start
 from torchless.model import Confidence, Finding, Tier
 from torchless.text.lexer import Kind
 
@@ -21,19 +22,16 @@ def residual(view: FileView, covered: Iterable[tuple[int, int]]) -> list[Finding
 
     Includes and using-directives are not looked at: they follow from what is left in the file.
     """
-    spans = sorted(covered)
+    named = _Spans(covered)
     out: list[Finding] = []
-    at = 0
     tokens = view.tokens
     for i, token in enumerate(tokens):
-        while at < len(spans) and spans[at][1] <= token.start:
-            at += 1
         if token.kind is not Kind.NAME or token.directive in ("include", "ifdef", "ifndef", "if", "elif", "undef"):
             continue
-        if _inside(spans, at, token.start) or token.text in (b"using", b"namespace"):
+        if token.start in named or token.text in (b"using", b"namespace"):
             continue
         what = _construct(view, i)
-        if what and not _in_using(view, i):
+        if what and not _in_using(view, i) and not _taken_from(view, i, named):
             out.append(
                 Finding(
                     "TL010",
@@ -50,14 +48,29 @@ def residual(view: FileView, covered: Iterable[tuple[int, int]]) -> list[Finding
     return out
 
 
-def _inside(spans: list[tuple[int, int]], first: int, offset: int) -> bool:
-    """Whether any span from index ``first`` on covers ``offset``; spans are sorted by start."""
-    for start, end in spans[first:]:
-        if start > offset:
-            return False
-        if offset < end:
-            return True
-    return False
+class _Spans:
+    """The union of byte ranges, asked offset by offset."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def __contains__(self, offset: int) -> bool:
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at]
+
+
+def _taken_from(view: FileView, i: int, named: _Spans) -> bool:
+    """Whether the member at ``i`` is taken from an expression that begins with something named already."""
+    if i < 2 or view.tokens[i - 1].text not in (b".", b"->"):
+        return False
+    return view.tokens[postfix_start(view, i - 2)].start in named
 
 
 def _construct(view: FileView, i: int) -> str:

@@ -75,8 +75,10 @@ def _is_selected(candidate: Group, selection: Selection) -> bool:
     if selection.modules.intersection(candidate.modules):
         return True
     if any(e.path in selection.sources or e.path in selection.headers for e in candidate.entities):
-        return True
+        return not is_foreign(candidate.entities[0].path)
     in_headers = not candidate.modules and all(is_header(e.path) for e in candidate.entities)
+    if any(is_foreign(e.path) for e in candidate.entities):
+        return False
     return in_headers and any(selection.covers(e.path) for e in candidate.entities)
 
 
@@ -92,12 +94,8 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
     launching = find_launching(analysis.functions, analysis.views, seen.index)
     policy = Policy(options.unsafe, options.checks == "throw", options.dropped, launching, seen.suppressor.settle)
     read = Reader(analysis)
-    guarded = {guard.path for _, guard in guarded_headers(analysis, read)}
-    drafts = [
-        decide(g, [*by_group.get(g.name, []), *_staying(g, bool(analysis.project.modules))], analysis, read, policy)
-        for g in chosen
-        if not guarded.intersection(e.path for e in g.entities)  # those have a unit of their own
-    ]
+    has_modules = bool(analysis.project.modules)
+    drafts = [decide(g, [*by_group.get(g.name, []), *_staying(g, has_modules)], analysis, read, policy) for g in chosen]
     if options.opus_guard == "define" and not options.dropped("TL107"):
         for _, guard in guarded_headers(analysis, read):
             extra = define_in_units(guard, analysis, read, [d for d in drafts if not d.blockers])
@@ -106,20 +104,29 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
 
 
 def _staying(candidate: Group, has_modules: bool) -> list[Finding]:
-    """A blocker for what lives in headers alone and must not change there: others use it that nobody here sees."""
+    """A blocker for what lives in headers alone and must not change there: generated code uses it, unseen here."""
     entity = candidate.entities[0]
-    name = PurePosixPath(entity.path).name
-    if is_foreign(entity.path):
-        code = "TL103" if name == INTEROP else "TL104"
-        text = f"{name} stays as it is for the files that still include it; migrating files stop doing so"
-        advice = "delete the header when nobody includes it any more"
-    elif has_modules and not candidate.modules and all(is_header(e.path) for e in candidate.entities):
-        code = "TL801"
-        text = f"no source of a module uses {entity.name or name}: generated code may, and would not follow"
-        advice = "migrate it together with the generator whose output uses it, or delete it"
-    else:
+    if not has_modules or candidate.modules or not all(is_header(e.path) for e in candidate.entities):
         return []
-    return [Finding(code, text, entity.path, entity.start, entity.end, Tier.DISPLAY, blocks=True, help=advice)]
+    text = f"no source of a module uses {entity.name or entity.path}: generated code may, and would not follow"
+    advice = "migrate it together with the generator whose output uses it, or delete it"
+    return [Finding("TL801", text, entity.path, entity.start, entity.end, Tier.DISPLAY, blocks=True, help=advice)]
+
+
+def left_in_foreign(seen: Grouped) -> list[Finding]:
+    """What stays in headers that migrating files stop including: they serve the files that have not migrated."""
+    out: list[Finding] = []
+    for path, findings in seen.collected.by_path.items():
+        if not is_foreign(path) or not seen.analysis.selection.covers(path):
+            continue
+        name = PurePosixPath(path).name
+        code = "TL103" if name == INTEROP else "TL104"
+        out += [
+            replace(f, code=code, message=f"stays with {name}: {f.message}", tier=Tier.DISPLAY, edits=(), blocks=False)
+            for f in findings
+            if f.edits or f.blocks
+        ]
+    return out
 
 
 def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:

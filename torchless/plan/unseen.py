@@ -128,10 +128,18 @@ def _first_code(view: FileView, arm: Arm, starts: Sequence[int]) -> Place | None
 
 
 def _body_around(scopes: Scopes, index: int) -> int:
-    """The { of the outermost block of statements that holds the token, -1 when there is none."""
+    """The { of the outermost block of statements that holds the token, -1 when there is none.
+
+    Braces that look like an initialiser hold statements when a ; stands in them: they are the argument of a macro.
+    """
     found = -1
     for block in scopes.around(index):
-        if block.kind in _CODE:
+        is_code = block.kind in _CODE
+        if block.kind is BlockKind.INITIALIZER:
+            number, last = scopes.block_at[block.open], block.close if block.close > 0 else len(scopes.tokens)
+            inside = range(block.open + 1, last)
+            is_code = any(scopes.tokens[k].text == b";" and scopes.block_of[k] == number for k in inside)
+        if is_code:
             found = block.open
     return found
 
