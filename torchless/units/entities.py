@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torchless.facts.model import FunctionFact
 from torchless.facts.typing import FileView
-from torchless.text.lexer import Kind, Token, match_forward
+from torchless.text.lexer import Kind, Token, match_angle, match_forward
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,29 +69,73 @@ def _types(path: str, tokens: list[Token]) -> Iterator[Entity]:
         if token.kind is not Kind.NAME or token.directive:
             continue
         if token.text in (b"struct", b"class", b"union"):
-            j = i + 1
-            while j < len(tokens) and tokens[j].text in (b"alignas", b"__attribute__", b"(", b"[", b"__align__"):
-                j = match_forward(tokens, j) + 1 if tokens[j].text in (b"(", b"[") else j + 1
-                if j == 0:
-                    break
-            if not j or j >= len(tokens) or tokens[j].kind is not Kind.NAME:
-                continue
-            name = tokens[j].text.decode("latin-1")
-            k = j + 1
-            while k < len(tokens) and tokens[k].text not in (b"{", b";", b"(", b")", b"=", b","):
-                k += 1
-            if k < len(tokens) and tokens[k].text == b"{":
-                close = match_forward(tokens, k)
-                if close > 0:
-                    yield Entity(path, token.start, tokens[close].end, "type", name)
+            found = _class(tokens, i)
         elif token.text == b"using" and i + 2 < len(tokens) and tokens[i + 2].text == b"=":
-            end = next((k for k in range(i + 3, min(i + 200, len(tokens))) if tokens[k].text == b";"), -1)
-            if end > 0:
-                yield Entity(path, token.start, tokens[end].end, "type", tokens[i + 1].text.decode("latin-1"))
+            end = _semicolon(tokens, i)
+            found = (i + 1, end) if end > 0 else None
         elif token.text == b"typedef":
-            end = next((k for k in range(i + 1, min(i + 200, len(tokens))) if tokens[k].text == b";"), -1)
-            if end > 0 and tokens[end - 1].kind is Kind.NAME:
-                yield Entity(path, token.start, tokens[end].end, "type", tokens[end - 1].text.decode("latin-1"))
+            end = _semicolon(tokens, i)
+            name = _typedef_name(tokens, i, end) if end > 0 else -1
+            found = (name, end) if name > 0 else None
+        else:
+            continue
+        if found is not None:
+            name, last = found
+            yield Entity(path, token.start, tokens[last].end, "type", tokens[name].text.decode("latin-1"))
+
+
+def _class(tokens: list[Token], keyword: int) -> tuple[int, int] | None:
+    """The indexes of the name and of the closing brace of the class defined at ``keyword``; None when none is."""
+    name = -1
+    in_bases = False
+    i = keyword + 1
+    while 0 < i < len(tokens):
+        token = tokens[i]
+        if token.text == b"{" and not token.directive:
+            close = match_forward(tokens, i)
+            return (name, close) if name > 0 and close > 0 else None
+        if token.directive or token.text in (b"::", b"...", b"final"):
+            pass
+        elif token.kind is Kind.NAME:
+            name = name if in_bases else i  # the last one: a macro may stand before the name
+        elif token.text == b":":
+            in_bases = True
+        elif token.text == b"<":
+            i = match_angle(tokens, i)
+        elif token.text in (b"(", b"[") and (name < 0 or tokens[name].text in _ATTRIBUTES):
+            i = match_forward(tokens, i)
+        elif token.text != b"," or not in_bases:
+            return None  # a parameter, a variable or a function
+        i = i + 1 if i > 0 else -1
+    return None
+
+
+_ATTRIBUTES = frozenset({b"alignas", b"__attribute__", b"__align__"})
+
+
+def _semicolon(tokens: list[Token], start: int) -> int:
+    """Index of the ; that ends the alias declared at ``start``, braces skipped; -1 when none does nearby."""
+    i = start
+    for _ in range(_LONGEST_ALIAS):
+        if not 0 <= i < len(tokens):
+            return -1
+        if tokens[i].text == b";":
+            return i
+        i = match_forward(tokens, i) + 1 or -1 if tokens[i].text == b"{" else i + 1
+    return -1
+
+
+_LONGEST_ALIAS = 200  # tokens
+
+
+def _typedef_name(tokens: list[Token], start: int, end: int) -> int:
+    """Index of the name that the typedef from ``start`` to the ; at ``end`` declares, -1 when it cannot be told."""
+    if tokens[end - 1].kind is Kind.NAME:
+        return end - 1
+    for i in range(start, end - 3):  # a pointer to a function: void (*name)(...)
+        if tokens[i].text == b"(" and tokens[i + 1].text in (b"*", b"&") and tokens[i + 3].text == b")":
+            return i + 2 if tokens[i + 2].kind is Kind.NAME else -1
+    return -1
 
 
 class EntityIndex:
