@@ -71,9 +71,9 @@ def test_a_death_costs_one_item() -> None:
 
 def test_a_timeout_costs_one_item() -> None:
     started = time.monotonic()
-    outcomes = run([("sleep", 60), ("square", 2), ("square", 3)], jobs=1, timeout=1.0)
-    assert [o.failure for o in outcomes] == ["took longer than 1 s", "", ""]
-    assert time.monotonic() - started < 30
+    outcomes = run([("sleep", 600), ("square", 2), ("square", 3)], jobs=1, timeout=10.0)
+    assert [o.failure for o in outcomes] == ["took longer than 10 s", "", ""]
+    assert time.monotonic() - started < 300
 
 
 def test_large_answers_and_noise() -> None:

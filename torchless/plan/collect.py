@@ -69,7 +69,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         # a blocker speaks for all that stands inside it, a remark or an addition for nothing
         own = (f for f in found if f.blocks or (f not in examined.findings and any(e.end > e.start for e in f.edits)))
         covered = [*examined.covered, *_covered(own)]
-        found += residual(view, covered)
+        found += residual(view, covered, [(f.start, f.end) for f in found if f.blocks])
         out[path] = tuple(sorted(settle(found), key=lambda f: (f.start, f.end, f.code, f.message)))
     return Collected(out)
 

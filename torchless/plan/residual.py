@@ -17,12 +17,15 @@ _MACRO = re.compile(
 )
 
 
-def residual(view: FileView, covered: Iterable[tuple[int, int]]) -> list[Finding]:
+def residual(
+    view: FileView, covered: Iterable[tuple[int, int]], blocked: Iterable[tuple[int, int]] = ()
+) -> list[Finding]:
     """A blocking TL010 for every torch construct of the file outside the ``covered`` byte ranges.
 
-    Includes and using-directives are not looked at: they follow from what is left in the file.
+    ``blocked`` are the ranges of blockers: what is called on what they stop at is theirs too. Includes and
+    using-directives are not looked at: they follow from what is left in the file.
     """
-    named = _Spans(covered)
+    named, stopped = _Spans(covered), _Spans(blocked)
     out: list[Finding] = []
     tokens = view.tokens
     for i, token in enumerate(tokens):
@@ -31,7 +34,7 @@ def residual(view: FileView, covered: Iterable[tuple[int, int]]) -> list[Finding
         if token.start in named or token.text in (b"using", b"namespace"):
             continue
         what = _construct(view, i)
-        if what and not _in_using(view, i) and not _taken_from(view, i, named):
+        if what and not _in_using(view, i) and not _taken_from(view, i, stopped):
             out.append(
                 Finding(
                     "TL010",
@@ -66,11 +69,11 @@ class _Spans:
         return at >= 0 and offset < self._ends[at]
 
 
-def _taken_from(view: FileView, i: int, named: _Spans) -> bool:
-    """Whether the member at ``i`` is taken from an expression that begins with something named already."""
-    if i < 2 or view.tokens[i - 1].text not in (b".", b"->"):
+def _taken_from(view: FileView, i: int, stopped: _Spans) -> bool:
+    """Whether the member at ``i`` is taken from what a blocked call gives: ``x.options().dtype(...)``."""
+    if i < 2 or view.tokens[i - 1].text not in (b".", b"->") or view.tokens[i - 2].text != b")":
         return False
-    return view.tokens[postfix_start(view, i - 2)].start in named
+    return any(t.start in stopped for t in view.tokens[postfix_start(view, i - 2) : i - 1] if t.kind is Kind.NAME)
 
 
 def _construct(view: FileView, i: int) -> str:
