@@ -26,6 +26,8 @@ TEXT = b"""void f(int n)
 #endif
 }
 UNKNOWN(g) { lost(3); }
+DROP(h, (int n), { swallowed(4); })
+int table[] = { listed(5) };
 """
 
 
@@ -80,6 +82,11 @@ def test_macros_and_compiled_functions_are_not() -> None:
 def test_the_body_of_a_function_that_the_parser_lost_is() -> None:
     at = TEXT.index(b"{ lost")
     assert found((b"lost",)) == [Place("a.cu", at, "line 14")]
+
+
+def test_a_block_that_a_macro_takes_is_but_an_initialiser_is_not() -> None:
+    assert found((b"swallowed",)) == [Place("a.cu", TEXT.index(b"{ swallowed"), "line 15")]
+    assert found((b"listed",)) == []
 
 
 def test_the_finding_stands_at_the_first_edit() -> None:
