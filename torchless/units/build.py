@@ -16,13 +16,14 @@ What is used but not touched joins nobody, and neither does a name that an edit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torchless.facts.typing import FileView
-from torchless.model import Finding
+from torchless.model import Edit, Finding
 from torchless.project.model import BindingRow, Project
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, Token, lex
 from torchless.units.components import Components
 from torchless.units.entities import Entity, EntityIndex
 
@@ -146,18 +147,14 @@ def _join_users(
         named = entity.name and not entity.last_name.startswith("operator")
         if named and not code.is_foreign(entity.path):
             used.setdefault(entity.last_name.encode("latin-1"), []).append(entity)
-    edited: dict[str, list[tuple[int, int]]] = {}
-    for findings in touched.values():
-        for finding in findings:
-            edited.setdefault(finding.path, []).extend((e.start, e.end) for e in finding.edits if e.end > e.start)
+    gone = _replaced(touched.values())
     for path, view in code.views.items():
         if code.is_foreign(path):
             continue
-        gone = dict(edited.get(path, ()))
         for token in view.tokens:
             if token.kind is not Kind.NAME or token.text not in used:
                 continue
-            if token.start in gone and gone[token.start] >= token.end:
+            if gone(path, token):
                 continue  # the name itself is replaced, so the tie is cut
             user = code.index.at(path, token.start)
             if user is None:
@@ -170,6 +167,27 @@ def _join_users(
                 if user.kind == "file" and user not in touched:
                     continue
                 components.join(user, target, f"{user.name or path} uses {target.name}")
+
+
+def _replaced(findings: Iterable[Sequence[Finding]]) -> Callable[[str, Token], bool]:
+    """Tells of a name whether an edit takes it away: covers it and does not write it again."""
+    edits: dict[str, list[Edit]] = {}
+    for finding in (f for group in findings for f in group):
+        for edit in finding.edits:
+            if edit.end > edit.start:
+                edits.setdefault(edit.path, []).append(edit)
+    for found in edits.values():
+        found.sort()
+    starts = {path: [e.start for e in found] for path, found in edits.items()}
+
+    def gone(path: str, name: Token) -> bool:
+        # edits that are made do not overlap, so the last one that starts before the name is the one
+        i = bisect_right(starts.get(path, []), name.start) - 1
+        if i < 0 or edits[path][i].end < name.end:
+            return False
+        return name.text not in {t.text for t in lex(edits[path][i].new)}
+
+    return gone
 
 
 def _join_modules(
