@@ -15,7 +15,7 @@ from torchless.facts.pch import PchSet
 from torchless.model import Edit
 from torchless.text.edits import offset_map
 from torchless.verify import types
-from torchless.verify.types import CheckJob, CheckResult, check_tus, kind_of, new_diagnostics, torch_chains
+from torchless.verify.types import CheckJob, CheckResult, check_tus, is_torch, kind_of, new_diagnostics, torch_chains
 
 TARGET = """
 struct aiter_tensor_t { void* data_ptr() const; long size(int) const; int device_id; };
@@ -227,3 +227,10 @@ def test_stub_headers_beside_torch_bring_no_torch() -> None:
         shown = flags.shown_path(str(path), Path("/nowhere"))
         if not shown.startswith(flags.TORCH_PREFIX):
             assert torch_chains("a.cu", [IncludeFact("a.cu", 0, path.name, shown)]) == (), shown
+
+
+def test_pybind11_inside_an_installed_torch_is_not_torch() -> None:
+    include = "/usr/lib/python3/site-packages/torch/include"
+    assert is_torch(f"{include}/ATen/ATen.h") and is_torch(f"{include}/c10/util/Half.h")
+    assert is_torch(f"{include}/torch/csrc/api/include/torch/all.h")
+    assert not is_torch(f"{include}/pybind11/pybind11.h")

@@ -83,17 +83,22 @@ def _unchecked(draft: Draft, what: str) -> Finding:
 
 
 def _leak(chain: tuple[str, ...], unit: str) -> Finding:
-    last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
-    header = next(p for p in chain[chain.index(last) + 1 :]).removeprefix(STUB_PREFIX).split("/", 1)[-1]
+    last = _opener(chain)
+    header = chain[-1].removeprefix(f"{STUB_PREFIX}torch/").rpartition("/include/")[2]
     text = f"{chain[0]} still reaches torch: {last} includes {header}"
     return Finding("TL009", text, last, 0, 0, Tier.DISPLAY, unit=unit)
+
+
+def _opener(chain: tuple[str, ...]) -> str:
+    """The last file of the project in a chain that ends at a header of torch."""
+    return next(p for p in reversed(chain) if not p.startswith((STUB_PREFIX, "/")))
 
 
 def _leaks(draft: Draft, proof: Proof) -> tuple[tuple[str, ...], ...]:
     """The chains by which the unit's sources still reach torch, one for each file that opens it."""
     chains: dict[str, tuple[str, ...]] = {}
     for chain in proof.leaks.get(draft.name, ()):
-        last = next(p for p in reversed(chain) if not p.startswith(STUB_PREFIX))
+        last = _opener(chain)
         chains.setdefault(last, chain)
     return tuple(chain for _, chain in sorted(chains.items()))
 
