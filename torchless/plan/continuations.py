@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torchless.model import Edit
 from torchless.text.source import SourceFile
 
 _TAIL = re.compile(rb"([ ]*)\\\r?\n?\Z")
-CODE = "TL301"
 
 
 def keep_columns(source: SourceFile, edits: Sequence[Edit]) -> list[Edit]:
     """Edits of blanks in front of the backslash that ends a line, for every such line that ``edits`` change.
 
     Only where the backslash stood in one column with that of the line before or after. At least one blank stays. Lines
-    with tabs, and edits that reach over a line end, are left alone.
+    with tabs, and edits that take or make a line end, are left alone.
     """
     by_line: dict[int, list[Edit]] = {}
+    left_alone: set[int] = set()
     for edit in edits:
-        line = source.line_of(edit.start)
-        if b"\n" in edit.new or source.line_of(max(edit.start, edit.end - 1)) != line:
-            by_line.pop(line, None)
-            continue
-        by_line.setdefault(line, []).append(edit)
-    return [made for line, changed in sorted(by_line.items()) for made in _blanks(source, line, changed)]
+        first = source.line_of(edit.start)
+        if b"\n" in edit.new or b"\n" in source.data[edit.start : edit.end]:
+            left_alone.update(range(first, source.line_of(edit.end) + 1))
+        by_line.setdefault(first, []).append(edit)
+    return [
+        made
+        for line, changed in sorted(by_line.items())
+        if line not in left_alone
+        for made in _blanks(source, line, changed)
+    ]
 
 
-def _blanks(source: SourceFile, line: int, changed: Iterable[Edit]) -> list[Edit]:
+def _blanks(source: SourceFile, line: int, changed: Sequence[Edit]) -> list[Edit]:
     text = source.line_bytes(line)
     tail = _TAIL.search(text)
     column = _backslash(source, line)
@@ -36,13 +40,15 @@ def _blanks(source: SourceFile, line: int, changed: Iterable[Edit]) -> list[Edit
         return []
     start = source.line_start(line) + tail.start(1)
     end = source.line_start(line) + tail.end(1)
+    start = max(start, *(e.end for e in changed))
+    if start > end:
+        return []  # the backslash itself goes
+    code = changed[0].code
     growth = sum(len(e.new) - (e.end - e.start) for e in changed)
     if growth < 0:
-        return [Edit(source.path, end, end, b" " * -growth, CODE, rank=99)]
+        return [Edit(source.path, end, end, b" " * -growth, code, rank=99)]
     spare = min(growth, end - start - 1)
-    if spare <= 0 or any(e.end > end - spare for e in changed):
-        return []
-    return [Edit(source.path, end - spare, end, b"", CODE)]
+    return [Edit(source.path, end - spare, end, b"", code)] if spare > 0 else []
 
 
 def _backslash(source: SourceFile, line: int) -> int:
