@@ -145,14 +145,10 @@ typedef struct hipIpcEventHandle_st { char reserved[64]; } hipIpcEventHandle_t;
 #define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void*)0x02)
 #define HIP_LAUNCH_PARAM_END ((void*)0x03)
 
-#ifdef __cplusplus
 typedef struct dim3 {
   uint32_t x, y, z;
   constexpr __host__ __device__ dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
 } dim3;
-#else
-typedef struct dim3 { uint32_t x, y, z; } dim3;
-#endif
 typedef struct hipLaunchParams_t { void* func; dim3 gridDim; dim3 blockDim; void** args; size_t sharedMem; hipStream_t stream; } hipLaunchParams;
 typedef enum hipLaunchAttributeID { hipLaunchAttributeAccessPolicyWindow = 1, hipLaunchAttributeCooperative = 2, hipLaunchAttributeClusterDimension = 4, hipLaunchAttributePriority = 8 } hipLaunchAttributeID;
 typedef union hipLaunchAttributeValue { char pad[64]; int cooperative; int priority; struct { unsigned x, y, z; } clusterDim; } hipLaunchAttributeValue;
@@ -160,12 +156,7 @@ typedef struct hipLaunchAttribute_st { hipLaunchAttributeID id; char pad[4]; uni
 typedef struct hipLaunchConfig_st { dim3 gridDim; dim3 blockDim; size_t dynamicSmemBytes; hipStream_t stream; hipLaunchAttribute* attrs; unsigned numAttrs; } hipLaunchConfig_t;
 typedef struct HIP_LAUNCH_CONFIG_st { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; hipStream_t hStream; hipLaunchAttribute* attrs; unsigned numAttrs; } HIP_LAUNCH_CONFIG;
 
-#ifdef __cplusplus
-#define __dparm(x) = x
 extern "C" {
-#else
-#define __dparm(x)
-#endif
 hipError_t hipInit(unsigned int flags);
 hipError_t hipDriverGetVersion(int* version);
 hipError_t hipRuntimeGetVersion(int* version);
@@ -191,7 +182,7 @@ hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned int flags, 
 hipError_t hipStreamDestroy(hipStream_t stream);
 hipError_t hipStreamQuery(hipStream_t stream);
 hipError_t hipStreamSynchronize(hipStream_t stream);
-hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned int flags __dparm(0));
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned int flags = 0);
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode);
@@ -199,7 +190,7 @@ hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t fn, void* data);
 hipError_t hipEventCreate(hipEvent_t* event);
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags);
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream __dparm(NULL));
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
 hipError_t hipEventDestroy(hipEvent_t event);
 hipError_t hipEventQuery(hipEvent_t event);
 hipError_t hipEventSynchronize(hipEvent_t event);
@@ -217,14 +208,14 @@ hipError_t hipHostUnregister(void* p);
 hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned int flags);
 hipError_t hipMemGetInfo(size_t* free, size_t* total);
 hipError_t hipMemcpy(void* dst, const void* src, size_t bytes, hipMemcpyKind kind);
-hipError_t hipMemcpyAsync(void* dst, const void* src, size_t bytes, hipMemcpyKind kind, hipStream_t stream __dparm(0));
+hipError_t hipMemcpyAsync(void* dst, const void* src, size_t bytes, hipMemcpyKind kind, hipStream_t stream = 0);
 hipError_t hipMemcpyWithStream(void* dst, const void* src, size_t bytes, hipMemcpyKind kind, hipStream_t stream);
 hipError_t hipMemcpyDtoD(hipDeviceptr_t dst, hipDeviceptr_t src, size_t bytes);
 hipError_t hipMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t bytes, hipStream_t stream);
 hipError_t hipMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, hipMemcpyKind kind);
-hipError_t hipMemcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, hipMemcpyKind kind, hipStream_t stream __dparm(0));
+hipError_t hipMemcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, hipMemcpyKind kind, hipStream_t stream = 0);
 hipError_t hipMemset(void* dst, int value, size_t bytes);
-hipError_t hipMemsetAsync(void* dst, int value, size_t bytes, hipStream_t stream __dparm(0));
+hipError_t hipMemsetAsync(void* dst, int value, size_t bytes, hipStream_t stream = 0);
 hipError_t hipMemsetD32Async(hipDeviceptr_t dst, int value, size_t count, hipStream_t stream);
 hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* p);
 hipError_t hipPointerGetAttribute(void* data, hipPointer_attribute attribute, hipDeviceptr_t p);
@@ -247,9 +238,8 @@ hipError_t hipLaunchCooperativeKernel(const void* f, dim3 grid, dim3 block, void
 hipError_t hipExtLaunchKernel(const void* f, dim3 grid, dim3 block, void** args, size_t sharedMem, hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags);
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* f, int blockSize, size_t sharedMem);
 hipError_t hipOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, const void* f, size_t sharedMem, int limit);
-hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t sharedMem __dparm(0), hipStream_t stream __dparm(0));
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t sharedMem = 0, hipStream_t stream = 0);
 hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedMem, hipStream_t* stream);
-#ifdef __cplusplus
 }
 
 // What C++ adds: typed pointers.
@@ -264,4 +254,3 @@ template <class F> inline hipError_t hipFuncSetAttribute(F* f, hipFuncAttribute 
 template <class F> inline hipError_t hipFuncGetAttributes(hipFuncAttributes* attributes, F* f) { return hipFuncGetAttributes(attributes, (const void*)f); }
 template <class F> inline hipError_t hipLaunchCooperativeKernel(F f, dim3 grid, dim3 block, void** args, unsigned int sharedMem, hipStream_t stream) { return hipLaunchCooperativeKernel((const void*)f, grid, block, args, sharedMem, stream); }
 template <class F> inline hipError_t hipLaunchKernel(F* f, dim3 grid, dim3 block, void** args, size_t sharedMem, hipStream_t stream) { return hipLaunchKernel((const void*)f, grid, block, args, sharedMem, stream); }
-#endif
