@@ -232,6 +232,22 @@ def test_p18_edits_outside_the_file_are_refused() -> None:
         diff_from_edits(SourceFile("f.cu", b"abc\n"), [Edit("f.cu", 3, 5, b"")])
 
 
+@pytest.mark.parametrize("inserted", [0, 3])
+def test_a_long_repetitive_macro_shows_only_what_changed(repository: Path, inserted: int) -> None:
+    arm = [b"case Half: {", b"    if(a)", b"    {", b"        CHECK(false);", b"    }", b"    break;", b"}"] * 120
+    old = b"".join(line + b" \\\n" for line in arm)
+    new = old.replace(b"case Half", b"case fp16").replace(
+        b"    break; \\\n", b"    break; \\\n" + b"    // \\\n" * inserted
+    )
+    diff = unified_diff("macro.h", old, new)
+    gone, come = changed_lines(diff)
+    assert (len(gone), len(come)) == (120, 120 * (1 + inserted))
+    path = repository / "macro.h"
+    path.write_bytes(old)
+    run(repository, ["git", "apply", "-"], diff)
+    assert path.read_bytes() == new
+
+
 def similar_lines(count: int) -> list[bytes]:
     """Long lines that differ a little, many of them twice: what makes a similarity search slow."""
     made = random.Random(1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -16,8 +16,11 @@ from torchless.text.edits import apply, consistent
 from torchless.text.source import SourceFile
 
 CONTEXT = 3
-# Comparing line by line takes time in proportion to the product of the lengths; beyond it a block is shown as replaced.
+# Comparing line by line takes time in proportion to the product of the lengths; beyond it the shortest edit script is
+# looked for, which takes time in proportion to the square of its length; where that is too long as well, the block is
+# shown as replaced.
 _COMPARABLE = 100_000
+_LONGEST_SCRIPT = 1_000
 _MAX_DEPTH = 50
 
 
@@ -107,7 +110,45 @@ def _differences(a: Sequence[bytes], b: Sequence[bytes], depth: int) -> Iterator
             if tag != "equal":
                 yield head + i, head + j, head + k, head + m
     elif a or b:
-        yield head, head + len(a), head, head + len(b)
+        for i, j, k, m in _shortest_script(a, b):
+            yield head + i, head + j, head + k, head + m
+
+
+def _shortest_script(a: Sequence[bytes], b: Sequence[bytes]) -> list[tuple[int, int, int, int]]:
+    """The ranges of ``a`` and ``b`` that differ in the shortest edit script (Myers' greedy search).
+
+    All of both when that script is longer than _LONGEST_SCRIPT lines.
+    """
+    reach = {1: 0}  # diagonal i - k -> how far along it ``a`` is used up by a script of the length so far
+    history: list[dict[int, int]] = []
+    for length in range(min(_LONGEST_SCRIPT, len(a) + len(b)) + 1):
+        history.append(dict(reach))
+        for diagonal in range(-length, length + 1, 2):
+            inserts = diagonal == -length or (diagonal != length and reach[diagonal - 1] < reach[diagonal + 1])
+            i = reach[diagonal + 1] if inserts else reach[diagonal - 1] + 1
+            while i < len(a) and i - diagonal < len(b) and a[i] == b[i - diagonal]:
+                i += 1
+            reach[diagonal] = i
+            if i >= len(a) and i - diagonal >= len(b):
+                return _ranges(history, len(a), len(b))
+    return [(0, len(a), 0, len(b))]
+
+
+def _ranges(history: Sequence[Mapping[int, int]], i: int, k: int) -> list[tuple[int, int, int, int]]:
+    """The steps of the script that ends at (i, k), joined where no equal line lies between them, in order."""
+    out: list[tuple[int, int, int, int]] = []
+    for length in range(len(history) - 1, 0, -1):
+        reach, diagonal = history[length], i - k
+        inserts = diagonal == -length or (diagonal != length and reach[diagonal - 1] < reach[diagonal + 1])
+        from_i = reach[diagonal + 1] if inserts else reach[diagonal - 1]
+        from_k = from_i - (diagonal + 1 if inserts else diagonal - 1)
+        to_i, to_k = (from_i, from_k + 1) if inserts else (from_i + 1, from_k)
+        if out and (to_i, to_k) == (out[-1][0], out[-1][2]):
+            out[-1] = (from_i, out[-1][1], from_k, out[-1][3])
+        else:
+            out.append((from_i, to_i, from_k, to_k))
+        i, k = from_i, from_k
+    return out[::-1]
 
 
 def _anchors(a: Sequence[bytes], b: Sequence[bytes]) -> list[tuple[int, int]]:
