@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torchless.facts.typing import FileView, object_class, postfix_start
 from torchless.model import Finding, LedgerEntry
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, Token
 
 _RELATIONAL = frozenset({b"<", b">", b"<=", b">="})
+_ARITHMETIC = frozenset({b"+", b"-", b"*", b"/", b"%"})
+_PREFIXED = frozenset({b"return", b"case", b"throw", b"co_return", b"co_yield", b"and", b"or", b"not"})
 
 
 def ledger(
@@ -41,26 +43,31 @@ def ledger(
     if checks:
         code = next(c for c in ("TL301", "TL303", "TL304") if c in by_code)
         if checks_throw:
-            text = f"{checks} failing checks throw std::runtime_error instead of c10::Error"
+            subject = _counted(checks, "failing check throws", "failing checks throw")
+            text = f"{subject} std::runtime_error instead of c10::Error"
         else:
-            text = f"{checks} failing checks end the process (abort) instead of raising a Python exception"
+            subject = _counted(checks, "failing check ends", "failing checks end")
+            text = f"{subject} the process (abort) instead of raising a Python exception"
         out.append(LedgerEntry("exception", text, *first(code)))
+    # one statement may check many tensors; a TL310 without an edit tells what could not be put back
+    again = sum(1 for f in by_code.get("TL310", ()) if f.edits)
     if "TL220" in by_code:
-        lost = count("TL220")
-        back = count("TL310")
-        kept = f"; {back} restored by TL310" if back else "; none of them is restored"
-        out.append(
-            LedgerEntry("dtype-check", f"{lost} typed data pointers lose their dtype check{kept}", *first("TL220"))
-        )
-    if "TL310" in by_code:
-        out.append(LedgerEntry("check-added", f"{count('TL310')} explicit dtype checks added", *first("TL310")))
+        one, many = "typed data pointer loses its dtype check", "typed data pointers lose their dtype check"
+        kept = _counted(again, "statement checks", "statements check") if again else "nothing checks"
+        text = f"{_counted(count('TL220'), one, many)}; {kept} the dtypes again" + (" (TL310)" if again else "")
+        out.append(LedgerEntry("dtype-check", text, *first("TL220")))
+    if again:
+        text = _counted(again, "statement with dtype checks is added", "statements with dtype checks are added")
+        out.append(LedgerEntry("check-added", text, *first("TL310")))
     if "TL403" in by_code:
-        out.append(LedgerEntry("guard-added", f"{count('TL403')} device guards added", *first("TL403")))
+        text = _counted(count("TL403"), "device guard is added", "device guards are added")
+        out.append(LedgerEntry("guard-added", text, *first("TL403")))
     if "TL401" in by_code:
         text = "the stream is the one that Python set for the current device, not that of the tensor's device"
         out.append(LedgerEntry("stream", text, *first("TL401")))
     if "TL207" in by_code:
-        out.append(LedgerEntry("default", f"{count('TL207')} default arguments moved or respelled", *first("TL207")))
+        moved = _counted(count("TL207"), "default argument is", "default arguments are")
+        out.append(LedgerEntry("default", f"{moved} moved or respelled", *first("TL207")))
     if "TL507" in by_code or "TL506" in by_code:
         text = "elements are __half/hip_bfloat16 instead of c10 types: operators round and convert differently"
         out.append(LedgerEntry("arithmetic", text, *first("TL507" if "TL507" in by_code else "TL506")))
@@ -116,7 +123,8 @@ def _sites(
                     unsigned.append((path, view.source.line_of(token.start), how))
     out: list[LedgerEntry] = []
     if indexed:
-        text = f"{len(indexed)} calls of size()/stride() no longer check their index against the tensor's rank"
+        one, many = "call of size()/stride() no longer checks its", "calls of size()/stride() no longer check their"
+        text = f"{_counted(len(indexed), one, many)} index against the tensor's rank"
         out.append(LedgerEntry("index", text, *indexed[0]))
     for path, line, how in unsigned:
         out.append(LedgerEntry("numel", f"numel() is unsigned now and is used in a {how}", path, line))
@@ -133,16 +141,43 @@ def _signed_use(view: FileView, member: int) -> str:
     tokens = view.tokens
     first = postfix_start(view, member - 2)
     after = member + 3  # behind the ( )
-    before = tokens[first - 1].text if first else b""
+    before = tokens[first - 1].text if first > 0 else b""
     behind = tokens[after].text if after < len(tokens) else b""
     if before == b"-":
-        operand = tokens[first - 2] if first > 1 else None
-        binary = operand is not None and (operand.kind in (Kind.NAME, Kind.NUMBER) or operand.text in (b")", b"]"))
-        return "subtraction" if binary else "negation"
+        return "subtraction" if first > 1 and _ends_operand(tokens[first - 2]) else "negation"
     if behind == b"-":
         return "subtraction"
-    if before in _RELATIONAL or behind in _RELATIONAL:
-        other = tokens[after + 1] if behind in _RELATIONAL and after + 1 < len(tokens) else tokens[first - 2]
-        # against a literal the sign of the other side is known
-        return "" if other.kind is Kind.NUMBER else "comparison with a value that may be negative"
+    compared = "comparison with a value that may be negative"
+    if behind in _RELATIONAL and not _is_number_or_count(tokens[after + 1 :]):
+        return compared
+    if before in _RELATIONAL and first > 1 and not _is_number_or_count(tokens[first - 2 :: -1]):
+        return compared
     return ""
+
+
+def _ends_operand(token: Token) -> bool:
+    """Whether a - behind ``token`` takes it for its left side."""
+    if token.kind is Kind.NAME:
+        return token.text not in _PREFIXED
+    return token.kind in (Kind.NUMBER, Kind.CHAR) or token.text in (b")", b"]")
+
+
+def _is_number_or_count(side: Sequence[Token]) -> bool:
+    """Whether one side of a comparison, told from the operator on, is a literal or a numel() as well.
+
+    Of a literal the sign is known, and two counts are unsigned both.
+    """
+    texts = [t.text for t in side[:64]]
+    if side and side[0].kind is Kind.NUMBER:
+        return not _ARITHMETIC.intersection(texts[1:2])
+    if texts[:3] == [b")", b"(", b"numel"]:  # read backwards
+        return True
+    if b"numel" not in texts:
+        return False
+    at = texts.index(b"numel")
+    plain = all(t.kind is Kind.NAME or t.text in (b".", b"->", b"::") for t in side[:at])
+    return plain and texts[at + 1 : at + 3] == [b"(", b")"]
+
+
+def _counted(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
