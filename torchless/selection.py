@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchless.project.discover import HEADERS, SOURCES
 from torchless.project.model import Project
-
-SOURCES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".hip"})
-HEADERS = frozenset({".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl"})
 
 
 class SelectionError(Exception):

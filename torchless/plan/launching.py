@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from torchless.facts.model import FunctionFact
 from torchless.facts.typing import FileView
+from torchless.rewrites.guards import GUARD
 from torchless.text.lexer import Kind
 from torchless.units.entities import Entity, EntityIndex
-
-_GUARD = re.compile(rb"\w*(?:Device|HIP|CUDA|Hip|Cuda)\w*Guard\w*|hipSetDevice|cudaSetDevice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ def find_launching(
             if token.text == b"<<<":
                 launch.add(holder.last_name)
             elif token.kind is Kind.NAME:
-                if _GUARD.fullmatch(token.text):
+                if GUARD.fullmatch(token.text):
                     guard.add(holder.last_name)
                 calls.setdefault(token.text.decode("latin-1"), set()).add(holder.last_name)
     pending = sorted(launch)

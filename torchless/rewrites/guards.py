@@ -23,7 +23,7 @@ from torchless.text.lexer import Kind, Token
 # launches(name): does a function of that unqualified name launch a kernel, itself or through what it calls?
 Launches = Callable[[str], bool]
 
-_GUARD = re.compile(rb"\w*(?:Device|HIP|CUDA|Hip|Cuda)\w*Guard\w*|hipSetDevice|cudaSetDevice")
+GUARD = re.compile(rb"\w*(?:Device|HIP|CUDA|Hip|Cuda)\w*Guard\w*|hipSetDevice|cudaSetDevice")
 _STREAM = re.compile(rb"getCurrent(?:HIP|CUDA)Stream\w*|getDefault(?:HIP|CUDA)Stream\w*|getStreamFromPool\w*")
 _LAUNCH = re.compile(
     rb"hip(?:Ext)?(?:Module)?Launch\w*Kernel\w*|hipLaunch\w+|cudaLaunch\w+|launch_kernel|hipGraphLaunch"
@@ -67,7 +67,7 @@ def guards_on_host(view: FileView) -> list[Finding]:
     tokens = view.tokens
     out = []
     for i, token in enumerate(tokens):
-        if token.kind is not Kind.NAME or not _GUARD.fullmatch(token.text) or token.text.startswith(b"Hip"):
+        if token.kind is not Kind.NAME or not GUARD.fullmatch(token.text) or token.text.startswith(b"Hip"):
             continue
         block = scopes.function_of(i)
         name = _guarded_tensor(scopes, i)
@@ -117,7 +117,7 @@ def _guard(
 ) -> Finding | None:
     tokens = view.tokens
     body = range(block.open + 1, block.close)
-    if any(tokens[i].kind is Kind.NAME and _GUARD.fullmatch(tokens[i].text) for i in body):
+    if any(tokens[i].kind is Kind.NAME and GUARD.fullmatch(tokens[i].text) for i in body):
         return None
 
     def is_launch(i: int) -> bool:
