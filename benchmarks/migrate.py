@@ -133,7 +133,8 @@ def main() -> None:
         print(row(f"migrate {options.path}, cold", cold, f"exit code {cold.code}"))
         print(row(f"migrate {options.path}, warm", migrate(checkout, options.path, cache)))
         if Path(checkout, options.file).exists():
-            print(row("migrate one file, warm", migrate(checkout, options.file, cache), options.file))
+            print(row("migrate one file, first", migrate(checkout, options.file, cache), options.file))
+            print(row("migrate one file, again", migrate(checkout, options.file, cache)))
         compare_parsing(checkout, options.path, options.sample)
         compare_tools(checkout, options.path, Path(scratch))
 
