@@ -124,7 +124,7 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
         raise UsageError(str(error)) from None
     analysis = seen.analysis
     drafts = drafts_of(chosen_groups(seen.grouping, selection), seen, options)
-    drafts, assembled, proof = proved(drafts, analysis, seen.index, options, progress)
+    drafts, assembled, proof = proved(drafts, seen, options, progress)
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
     stale = seen.suppressor.stale(looked_at, lambda prefix: not (options.select or options.ignore))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from torchless.analysis import Analysis
 from torchless.facts.includes import IncludeGraph, torch_headers
 from torchless.model import Edit, Finding
-from torchless.plan.collect import Dropped
+from torchless.plan.collect import Dropped, Settle
 from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
 from torchless.rewrites.includes import rewrite_includes
@@ -31,8 +31,11 @@ class Assembled:
     conflicts: tuple[GroupConflict, ...]
 
 
-def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped: Dropped) -> Assembled:
-    """Merge the edits of ``drafts`` and work out include lines, headers before the files that include them."""
+def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped: Dropped, settle: Settle) -> Assembled:
+    """Merge the edits of ``drafts`` and work out include lines, headers before the files that include them.
+
+    An include line whose code is ``dropped``, or that ``settle`` takes out because a comment says so, stays as it is.
+    """
     merged = merge_groups({d.name: d.edits for d in drafts})
     ahead = [d for d in drafts if d.name in merged.applied]
     by_path: dict[str, list[Edit]] = {}
@@ -53,20 +56,17 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
         stays = _closure_of_all(graph, [path, *own])
         # what is brought in for the target's names brings standard headers along
         standard = _closure_of_all(graph, [path, *own, *_located(requires.get(path, ()), analysis)])
-        found = [
-            f
-            for f in rewrite_includes(
-                view,
-                edits,
-                provided=lambda header, stays=stays, standard=standard: (  # type: ignore[misc]
-                    header.strip("<>") in standard if header.startswith("<") else header.strip('"') in stays
-                ),
-                requires=sorted(requires.get(path, ())),
-                own_headers=owns.get(path, ()),
-                lost_torch=bool(torch_headers(analysis.graph.closure_of(path))),
-            )
-            if not dropped(f.code)
-        ]
+        found = rewrite_includes(
+            view,
+            edits,
+            provided=lambda header, stays=stays, standard=standard: (  # type: ignore[misc]
+                header.strip("<>") in standard if header.startswith("<") else header.strip('"') in stays
+            ),
+            requires=sorted(requires.get(path, ())),
+            own_headers=owns.get(path, ()),
+            lost_torch=bool(torch_headers(analysis.graph.closure_of(path))),
+        )
+        found = settle([f for f in found if not dropped(f.code)])
         includes[path] = tuple(found)
         edits = edits + [e for f in found for e in f.edits]
         edits += keep_columns(view.source, edits)

@@ -10,6 +10,7 @@ from torchless.facts.model import FunctionFact
 from torchless.model import Edit, Finding, Tier
 from torchless.plan.collect import Dropped, Settle
 from torchless.plan.launching import Launching
+from torchless.plan.suppression import left_alone, may_go
 from torchless.project.model import Module, PyOp
 from torchless.rewrites import throw_scope
 from torchless.rewrites.bindings import binding_defaults, stream_setters
@@ -91,13 +92,21 @@ def decide(
     everything += _guards(group, functions, analysis, policy.launching)
     if policy.checks_throw:
         everything += _throwing(group, analysis)
-    everything = [*findings, *policy.settle([f for f in everything if not policy.dropped(f.code)])]
+    everything = [*findings, *policy.settle([f for f in everything if not (policy.dropped(f.code) and may_go(f))])]
+    everything = [_unless_dropped(f, policy) for f in everything]
     blockers = [_as_blocker(f) for f in everything if _blocks(f, policy)]
     edits = () if blockers else tuple(e for f in everything for e in f.edits)
     flipped = any(flips(op, bound.get(op)) for op in ops)
     unit = tuple(replace(f, unit=group.name) for f in everything)
     blocked = tuple(replace(f, unit=group.name) for f in blockers)
     return Draft(group, unit, edits, blocked, functions, flipped)
+
+
+def _unless_dropped(finding: Finding, policy: Policy) -> Finding:
+    """``finding``, or a blocker where the user does not want what its unit cannot do without (half a unit is none)."""
+    if not finding.edits or not policy.dropped(finding.code):
+        return finding
+    return left_alone(finding, "--select or --ignore", f"select {finding.code} as well to have the unit migrated")
 
 
 def _blocks(finding: Finding, policy: Policy) -> bool:

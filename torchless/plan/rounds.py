@@ -135,13 +135,14 @@ def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:
 
 
 def proved(
-    drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex, options: MigrateOptions, progress: Progress
+    drafts: Sequence[Draft], seen: Grouped, options: MigrateOptions, progress: Progress
 ) -> tuple[list[Draft], Assembled, Proof]:
     """Assemble what nothing blocks, check it, and take out what fails or cannot be seen, until the rest passes.
 
     The drafts that come back include those of headers that bring torch to everybody. The proof holds the failures of
     every round, and what the last one saw of the units that stay.
     """
+    analysis = seen.analysis
     read = Reader(analysis)
     ahead = [d for d in drafts if not d.blockers and d.edits]
     failed: dict[str, tuple[Diagnostic, ...]] = {}
@@ -150,13 +151,13 @@ def proved(
     while True:
         opened = _opened_guards(ahead, analysis, read, options, held)
         everything = [*ahead, *(d for d in opened if not d.blockers)]
-        assembled = assemble(everything, analysis, read, options.dropped)
+        assembled = assemble(everything, analysis, read, options.dropped, seen.suppressor.unsuppressed)
         everything = [d for d in everything if d.name not in {c.group for c in assembled.conflicts}]
         proof = prove(
             everything,
             assembled,
             analysis,
-            index,
+            seen.index,
             lambda specs: parse(specs, analysis.project, options, progress),
             check_runner(analysis, options, progress),
             options.arch,
