@@ -36,3 +36,18 @@ float f(const void* p, hipStream_t s, std::string type) {
   moe_sorting({type, "fp32", true, true, 0}, {p, p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1, 2, 3, 4, 5, 6}, {s});
   return fmha_fwd(fmha_fwd_traits{1, 2, type, true, mask.type, bias_enum::alibi, quant_scale_enum::pertensor}, args, ck_tile::stream_config{s});
 }
+
+//# ck_tile on the device
+template <typename T, int N> __global__ void k(T* out, const T* in, int n) {
+  using vec = ck_tile::thread_buffer<T, N>;
+  auto buffer = ck_tile::make_buffer_view<ck_tile::address_space_enum::global>(in, n);
+  buffer.init_raw();
+  vec v = buffer.template get<vec>(threadIdx.x * N, 0, true);
+  float m = ck_tile::type_convert<float>(ck_tile::numeric<T>::max());
+  for (int i = 0; i < N; ++i) out[i] = ck_tile::type_convert<T>(ck_tile::type_convert<float>(v[i]) * ck_tile::max(m, 1.f));
+  auto& halves = v.template get_as<_Float16>(); out[0] = ck_tile::bit_cast<T>(halves[0]);
+  ck_tile::static_for<0, N, 1>{}([&](auto i) { out[i.value] = v[i]; });
+  out[1] = ck_tile::warp_shuffle(out[0], ck_tile::get_lane_id() % ck_tile::get_warp_size());
+}
+static_assert(ck_tile::vector_traits<ck_tile::fp32x4_t>::vector_size == 4 && ck_tile::vector_traits<ck_tile::thread_buffer<float, 3>>::vector_size == 3);
+void launch(_Float16* p, hipStream_t s) { k<_Float16, 4><<<1, 64, 0, s>>>(p, p, 3); }

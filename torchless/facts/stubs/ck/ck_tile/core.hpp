@@ -69,3 +69,4 @@ namespace element_wise {
 struct PassThrough { template <typename Y, typename X> CK_TILE_HOST_DEVICE constexpr void operator()(Y& y, const X& x) const { y = type_convert<Y>(x); } };
 }
 }  // namespace ck_tile
+#include <ck_tile/core/device.hpp>

@@ -102,7 +102,12 @@ template <class Key, int BlockX, int Items, class Value = int> class BlockRadixS
   __device__ inline BlockRadixSort(TempStorage& storage) : s(&storage) {}
   __device__ inline void Sort(Key (&keys)[Items]) { s->word[0] = keys[0]; }
   __device__ inline void Sort(Key (&keys)[Items], Value (&values)[Items]) { s->word[0] = keys[0]; }
+  __device__ inline void SortDescending(Key (&keys)[Items]) { s->word[0] = keys[0]; }
   __device__ inline void SortDescending(Key (&keys)[Items], Value (&values)[Items]) { s->word[0] = keys[0]; }
+  __device__ inline void SortBlockedToStriped(Key (&keys)[Items]) { s->word[0] = keys[0]; }
+  __device__ inline void SortBlockedToStriped(Key (&keys)[Items], Value (&values)[Items]) { s->word[0] = keys[0]; }
+  __device__ inline void SortDescendingBlockedToStriped(Key (&keys)[Items]) { s->word[0] = keys[0]; }
+  __device__ inline void SortDescendingBlockedToStriped(Key (&keys)[Items], Value (&values)[Items]) { s->word[0] = keys[0]; }
  private:
   TempStorage* s;
 };

@@ -7,6 +7,7 @@
 #include <bitset>
 #include <cassert>
 #include <cctype>
+#include <cfloat>
 #include <chrono>
 #include <cmath>
 #include <complex>
