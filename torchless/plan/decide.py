@@ -93,8 +93,8 @@ def decide(
     if policy.checks_throw:
         everything += _throwing(group, analysis)
     everything = [*findings, *policy.settle([f for f in everything if not (policy.dropped(f.code) and may_go(f))])]
-    everything = [_unless_dropped(f, policy) for f in everything]
-    blockers = [_as_blocker(f) for f in everything if _blocks(f, policy)]
+    everything = [_as_blocker(_unless_dropped(f, policy), policy) for f in everything]
+    blockers = [f for f in everything if f.blocks]
     edits = () if blockers else tuple(e for f in everything for e in f.edits)
     flipped = any(flips(op, bound.get(op)) for op in ops)
     unit = tuple(replace(f, unit=group.name) for f in everything)
@@ -109,16 +109,11 @@ def _unless_dropped(finding: Finding, policy: Policy) -> Finding:
     return left_alone(finding, "--select or --ignore", f"select {finding.code} as well to have the unit migrated")
 
 
-def _blocks(finding: Finding, policy: Policy) -> bool:
-    return finding.blocks or (finding.tier is Tier.UNSAFE and bool(finding.edits) and not policy.unsafe)
-
-
-def _as_blocker(finding: Finding) -> Finding:
+def _as_blocker(finding: Finding, policy: Policy) -> Finding:
     """A finding whose unsafe edits are not wanted keeps its unit from moving, and says how to move it."""
-    if finding.blocks:
+    if finding.blocks or policy.unsafe or finding.tier is not Tier.UNSAFE or not finding.edits:
         return finding
-    advice = finding.help or "look at the change and run again with --unsafe"
-    return replace(finding, blocks=True, help=advice)
+    return replace(finding, blocks=True, help=finding.help or "look at the change and run again with --unsafe")
 
 
 def _definitions(group: Group, analysis: Analysis) -> tuple[FunctionFact, ...]:
