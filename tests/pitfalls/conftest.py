@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,14 @@ def add(root: Path, files: Mapping[str, str | bytes]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def add_module(root: Path, name: str, *sources: str) -> None:
+    """Have the JIT configuration build ``sources`` (relative to csrc) as module ``name``."""
+    path = root / "aiter/jit/optCompilerConfig.json"
+    modules = json.loads(path.read_text())
+    modules[name] = {**modules["module_scale"], "srcs": [f"f'{{AITER_CSRC_DIR}}/{source}'" for source in sources]}
+    path.write_text(json.dumps(modules, indent=4))
 
 
 Command = Callable[..., tuple[int, bytes, str]]

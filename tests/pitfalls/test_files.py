@@ -12,7 +12,6 @@ import pytest
 from tests.pitfalls.conftest import EXAMPLE, Command, Ran, add, look, run, snapshot
 from torchless.model import UnitStatus
 from torchless.text import writer
-from torchless.text.diff import unified_diff
 
 SHARED = """#pragma once
 #include <torch/extension.h>
@@ -36,8 +35,7 @@ inline int64_t shared_rows(const aiter_tensor_t& x)
 INCLUDES = {
     "plain": '#include "shared.h"',
     "dots": '#include "../include/../include/shared.h"',
-    "linked": '#include "alias/shared.h"',
-    "twice": '#include "shared.h"\n#include "alias/shared.h"',
+    "linked": '#include "shared.h"\n#include "alias/shared.h"',
 }
 MIXED = (
     b"#include <torch/extension.h>\r\n"
@@ -188,7 +186,6 @@ def test_p13_only_edited_lines_differ(ran: Ran) -> None:
         same = difflib.SequenceMatcher(None, old, change.new.splitlines(keepends=True), autojunk=False)
         gone = {i for tag, first, last, _, _ in same.get_opcodes() if tag != "equal" for i in range(first, last)}
         assert not edits or gone <= touched, path
-        assert unified_diff(path, change.old, change.new).count(b"\n-") <= len(old)
 
 
 def test_p14_vendored_code_and_what_lies_outside_is_left(ran: Ran) -> None:
