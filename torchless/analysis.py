@@ -13,6 +13,7 @@ from torchless.facts.typing import FileView, make_view
 from torchless.model import Confidence, Finding, Tier
 from torchless.project.model import Project
 from torchless.selection import Selection, is_cpp
+from torchless.text.lexer import Kind
 from torchless.text.source import SourceFile
 from torchless.units.scope import has_torch_text, with_siblings
 
@@ -153,7 +154,27 @@ def _views(paths: Iterable[str], texts: _Texts, tus: Sequence[TuFacts]) -> dict[
     for tu in tus:
         for file in tu.files:
             facts.setdefault(file.path, []).append(file)
-    return {path: make_view(texts.get(path), facts.get(path, ())) for path in paths}
+    return {path: _with_bare_calls(make_view(texts.get(path), facts.get(path, ()))) for path in paths}
+
+
+def _with_bare_calls(view: FileView) -> FileView:
+    """``view``, in which a framework function that is called by its bare name means the same where no compiler looks.
+
+    ``toString(dtype)`` is found through its argument: the text alone does not say whose it is. Only names that the file
+    uses for nothing else are taken.
+    """
+    found: dict[str, set[str]] = {}
+    for i, token in enumerate(view.tokens):
+        if token.kind is not Kind.NAME:
+            continue
+        called = i + 1 < len(view.tokens) and view.tokens[i + 1].text == b"("
+        bare = not i or view.tokens[i - 1].text not in (b"::", b".", b"->")
+        name, facts = token.text.decode("latin-1"), view.facts.get(token.start, ())
+        whose = {f.name if bare and called and f.name == f"at::{name}" else "" for f in facts}
+        if whose or not called:
+            found.setdefault(name, set()).update(whose or {""})
+    functions = {name: next(iter(whose)) for name, whose in found.items() if len(whose) == 1 and "" not in whose}
+    return replace(view, foreign_aliases=functions) if functions else view
 
 
 def _parse_findings(tus: Sequence[TuFacts]) -> list[Finding]:
