@@ -11,6 +11,7 @@ typedef enum { AITER_DTYPE_fp8, AITER_DTYPE_fp8_e8m0, AITER_DTYPE_fp16, AITER_DT
 size_t AiterDtype_element_size(AiterDtype dtype);
 std::string AiterDtype_to_str(int dtype);
 
+namespace aiter_detail { inline thread_local bool g_aiter_can_throw = false; }
 namespace aiter_detail { template <typename... Args> [[noreturn]] inline void check_fail(const char* file, int line, const Args&... args) { std::ostringstream text; text << file << line; (text << ... << args); throw std::runtime_error(text.str()); } }
 #define AITER_CHECK(x, ...) do { if (!(x)) { ::aiter_detail::check_fail(__FILE__, __LINE__ __VA_OPT__(,) __VA_ARGS__); } } while (0)
 
