@@ -81,7 +81,7 @@ def read(source: SourceFile) -> Suppressions:
     """
     if b"torchless:" not in source.data:
         return Suppressions(source)
-    comments, code = _python_lines(source) if source.path.endswith((".py", ".pyi")) else _cpp_lines(source)
+    comments, code = python_lines(source) if source.path.endswith((".py", ".pyi")) else _cpp_lines(source)
     commented = {line for start, end in comments for line in _lines(source, start, end)}
     directives: list[Directive] = []
     idle: list[Finding] = []
@@ -228,7 +228,7 @@ _NO_CODE = {
 }
 
 
-def _python_lines(source: SourceFile) -> tuple[list[tuple[int, int]], set[int]]:
+def python_lines(source: SourceFile) -> tuple[list[tuple[int, int]], set[int]]:
     """_cpp_lines() for Python. tokenize counts characters from after a BOM; offsets are bytes."""
     comments: list[tuple[int, int]] = []
     code: set[int] = set()

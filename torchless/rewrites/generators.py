@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from torchless.model import Confidence, Finding, Tier
 from torchless.project.model import Module
+from torchless.suppress import python_lines
 from torchless.text.source import SourceFile
 
 CODE = "TL801"
@@ -17,29 +18,44 @@ _TORCH = re.compile(rb"\b(?:torch|at|c10)::\w|#include\s*<(?:torch|ATen|c10)/|\b
 def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str], SourceFile]) -> list[Finding]:
     """A blocker for each generator of ``modules`` whose text prints torch, at the first place where it does.
 
-    Looked at are the scripts that the modules' commands run and the scripts beside them, which they may import.
+    Looked at are the scripts that the modules' commands run and the scripts beside them, which they may import, those
+    for tuning excepted. Comments do not count. A script that cannot be read may print anything.
     """
     out: dict[str, Finding] = {}
     for module in modules:
         for script in module.generators:
             folder = PurePosixPath(script).parent
-            beside = sorted(p.name for p in (root / folder).glob("*.py") if p.is_file())
+            beside = sorted(p.name for p in (root / folder).glob("*.py") if p.is_file() and "_tune" not in p.name)
             for path in dict.fromkeys([script, *(str(folder / name) for name in beside)]):
-                if path in out or "_tune" in path:
+                if path in out:
                     continue
-                match = _TORCH.search(read(path).data)
+                try:
+                    source = read(path)
+                except OSError as error:
+                    out[path] = _blocker(module, path, f"may print torch: {path} cannot be read ({error.strerror})")
+                    continue
+                match = _TORCH.search(_without_comments(source))
                 if match is not None:
-                    out[path] = _blocker(module, path, match)
+                    text = f"prints C++ with {match.group().decode('latin-1')}..."
+                    out[path] = _blocker(module, path, text, match.start(), match.end())
     return list(out.values())
 
 
-def _blocker(module: Module, path: str, match: re.Match[bytes]) -> Finding:
+def _without_comments(source: SourceFile) -> bytes:
+    """The bytes of a Python file with its comments blanked."""
+    text = bytearray(source.data)
+    for start, end in python_lines(source)[0]:
+        text[start:end] = b" " * (end - start)
+    return bytes(text)
+
+
+def _blocker(module: Module, path: str, what: str, start: int = 0, end: int = 0) -> Finding:
     return Finding(
         CODE,
-        f"the generator of {module.name} prints C++ with {match.group().decode('latin-1')}...",
+        f"the generator of {module.name} {what}",
         path,
-        match.start(),
-        match.end(),
+        start,
+        end,
         Tier.DISPLAY,
         confidence=Confidence.SYNTACTIC,
         blocks=True,
