@@ -20,7 +20,7 @@ from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_for
 from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
 from torchless.project.target import read_target
-from torchless.remembered import change_of, edit_of, encode, finding_of, recall, result_key
+from torchless.remembered import change_of, edit_of, encode, finding_of, is_watched, recall, result_key
 from torchless.remembered import unit_of as unit_from
 from torchless.rules.load import load_rules, rules_dir
 from torchless.rules.model import RuleError
@@ -71,8 +71,9 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
         known: MigrateResult | None = recall(cache, key, _decode)
         if known is not None:
             return replace(known, seconds=time.monotonic() - began)
-    result = _migrate(options, start, progress, began)
-    if cache is not None and key is not None and not result.files_failed:
+    result, opened = _migrate(options, start, progress, began)
+    watched = all(is_watched(path, options.headers) for path in opened)
+    if cache is not None and key is not None and watched and not result.files_failed:
         cache.store_findings(key, encode(replace(result, grouping=None)))
     return result
 
@@ -103,7 +104,10 @@ def _decode(row: list[Any]) -> MigrateResult:
     )
 
 
-def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: float) -> MigrateResult:
+def _migrate(
+    options: MigrateOptions, start: Path, progress: Progress, began: float
+) -> tuple[MigrateResult, frozenset[str]]:
+    """The result, and every file that was opened on the way to it."""
     try:
         project = load(start, options.paths)
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
@@ -129,7 +133,7 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
     stale = seen.suppressor.stale(looked_at, lambda prefix: not (options.select or options.ignore))
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
-    return MigrateResult(
+    result = MigrateResult(
         root=project.root,
         units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
         findings=tuple(placed(f, read) for f in (*analysis.findings, *left_in_foreign(seen), *stale)),
@@ -142,6 +146,7 @@ def _migrate(options: MigrateOptions, start: Path, progress: Progress, began: fl
         notes=(*selection.notes, *_concerning(project, drafts)),
         grouping=seen.grouping,
     )
+    return result, frozenset(path for tu in analysis.tus for path in tu.opened)
 
 
 def why_joined(result: MigrateResult, a: str, b: str) -> str:

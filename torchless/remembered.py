@@ -1,8 +1,9 @@
 """Whole results, remembered: a run over files that nobody has touched since gives its answer without looking again.
 
 The key covers the options, the tool itself, the rule files, and name, size and times of every file of the project that
-a run can read. Inode change times are among them, so that a file put back with its old modification time counts as
-changed. Corrupt or foreign entries are misses (see facts/cache.py).
+a run can be expected to read; a run that read anything else is not remembered. Inode change times are among them, so
+that a file put back with its old modification time counts as changed. Corrupt or foreign entries are misses (see
+facts/cache.py).
 """
 
 from __future__ import annotations
@@ -25,21 +26,28 @@ from torchless.text.writer import FileChange
 
 _FORMAT = 1
 _MAX_FILES = 20_000
-_SKIPPED = frozenset(
-    {".git", "3rdparty", "third_party", "build", "blob", "dist", "node_modules", "__pycache__", "venv"}
-)
+_SKIPPED = frozenset({"build", "blob", "dist", "node_modules", "__pycache__", "venv"})
+_TOOLCHAIN = ("/usr/include/", "/usr/lib/")
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hip", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".py", ".json")
 _NAMED = ("pyproject.toml", "torchless.toml", ".gitignore")
 
 
 def result_key(options: MigrateOptions, start: Path, root: Path, rule_files: Iterable[Path]) -> str | None:
-    """The key of a run from ``start`` over the project at ``root``; None when the project is too large to look over."""
+    """The key of a run from ``start`` over the project at ``root``; None for one that is not to be remembered.
+
+    That is when the project is too large to look over, or an include folder lies outside of it.
+    """
+    if any(not (root / folder).resolve().is_relative_to(root.resolve()) for folder in options.include_dirs):
+        return None
     digest = hashlib.sha256()
     digest.update(repr((_FORMAT, torchless.__version__, options, str(start), str(root), flags.toolchain())).encode())
     digest.update(flags.stubs_digest().encode())
     package = Path(torchless.__file__).parent
     for path in (*sorted(package.rglob("*.py")), *rule_files):
         digest.update(_stamp(path))
+    if options.headers != "stubs":
+        for folder in flags.find_headers(options.headers).search:
+            digest.update(_stamp(Path(folder)))  # an installation that is replaced has new folders
     for count, entry in enumerate(_files(root)):
         if count > _MAX_FILES:
             return None
@@ -53,10 +61,32 @@ def _files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
         entries = sorted(listing, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            if entry.name not in _SKIPPED and not entry.name.startswith("."):
+            if _is_entered(entry.name):
                 yield from _files(entry.path)
-        elif entry.name.endswith(_SUFFIXES) or entry.name in _NAMED:
+        elif _is_looked_at(entry.name):
             yield entry
+
+
+def _is_entered(folder: str) -> bool:
+    return folder not in _SKIPPED and not folder.startswith(".")
+
+
+def _is_looked_at(file: str) -> bool:
+    return file.endswith(_SUFFIXES) or file in _NAMED
+
+
+def is_watched(path: str, headers: str) -> bool:
+    """Whether result_key() notices a change of a file that a parse opened, named as in TuFacts.opened.
+
+    Of files outside of the project that is so for the stub headers and for what the tool chain and the header set
+    (``headers``) brought with them, which are replaced as a whole or not at all.
+    """
+    if path.startswith(flags.STUB_PREFIX):
+        return True
+    if Path(path).is_absolute():
+        return path.startswith((*_TOOLCHAIN, *flags.find_headers(headers).search))
+    *folders, file = path.split("/")
+    return _is_looked_at(file) and all(map(_is_entered, folders))
 
 
 def _stamp(file: os.DirEntry[str] | Path) -> bytes:
@@ -133,5 +163,5 @@ def recall(cache: Cache, key: str, decode: Callable[[Any], Any]) -> Any:
         return None
     try:
         return decode(json.loads(body))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
