@@ -122,6 +122,15 @@ def test_held_back_fixes_are_announced():
     assert "[!]" in text(judge(held, False))
 
 
+def test_fixes_that_wait_for_a_blocker_do_not_wait_for_unsafe():
+    waiting = replace(UNSAFE, unit="norm", blocks=True)
+    blocked = result(replace(BLOCKED, findings=(waiting,)))
+    assert held_back(blocked) == 1
+    both = result(replace(BLOCKED, findings=(replace(BLOCKER, unit="norm"), waiting)))
+    assert held_back(both) == 0
+    assert not any("--unsafe" in step for step in next_steps(judge(both, False)))
+
+
 @pytest.mark.parametrize(
     ("outcome", "written", "word"),
     [

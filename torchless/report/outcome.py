@@ -69,12 +69,16 @@ def code_counts(result: MigrateResult) -> Mapping[str, int]:
 
 
 def held_back(result: MigrateResult) -> int:
-    """How many findings have an unsafe fix that is not among the edits."""
+    """How many unsafe fixes --unsafe would make: those of units that a blocker of another kind stops wait for that."""
     applied = set(result.edits)
+    stopped = {unit.name for unit in result.units if any(f.blocks and not f.edits for f in unit.findings)}
     return sum(
         1
         for finding in every_finding(result)
-        if finding.tier is Tier.UNSAFE and finding.edits and not applied.issuperset(finding.edits)
+        if finding.tier is Tier.UNSAFE
+        and finding.edits
+        and not applied.issuperset(finding.edits)
+        and finding.unit not in stopped
     )
 
 
