@@ -44,7 +44,10 @@ def parse(specs: Sequence[TuSpec], project: Project, options: MigrateOptions, pr
 
 
 def check_runner(analysis: Analysis, options: MigrateOptions, progress: Progress) -> RunChecks:
-    """How checks are run: in worker processes, and only those whose results are not remembered."""
+    """How checks are run: in worker processes, and only those whose results are not remembered.
+
+    Remembered are checks over the stub headers alone: an installed torch may change without a trace in a key.
+    """
 
     def run(jobs: Sequence[CheckJob]) -> Sequence[CheckResult]:
         return check_tus(
@@ -56,6 +59,6 @@ def check_runner(analysis: Analysis, options: MigrateOptions, progress: Progress
             progress=lambda done, total: progress("checking", done, total),
         )
 
-    if not options.cache:
+    if not options.cache or options.headers != "stubs":
         return run
     return remembering(run, Cache(analysis.root, headers=options.headers), analysis.graph)
