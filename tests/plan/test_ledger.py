@@ -147,7 +147,6 @@ def test_a_handler_that_is_not_reached_any_more() -> None:
         (["TL403"] * 3, "guard-added", "3 device guards are added"),
         (["TL401"], "stream", "the stream is the one that Python set for the current device"),
         (["TL207", "TL207"], "default", "2 default arguments are moved or respelled"),
-        (["TL506"], "arithmetic", "__half/hip_bfloat16 instead of c10 types"),
         (["TL507"], "arithmetic", "__half/hip_bfloat16 instead of c10 types"),
         (["TL592"], "dtype", "fewer dtypes than before"),
     ],
@@ -161,3 +160,32 @@ def test_other_changes(codes: list[str], kind: str, words: str) -> None:
 def test_ops_that_flip_refuse_tensors_and_need_one_abi() -> None:
     assert [e.kind for e in told("", flips_ops=True)] == ["dtype", "abi"]
     assert told("", "TL201", "TL101") == []
+
+
+@pytest.mark.parametrize(
+    ("use", "computes"),
+    [
+        ("kernel<scalar_t, true><<<grid, block>>>(p);", True),
+        ("scalar_t zero = 0;", True),
+        ("using T = typename t2opus<scalar_t>::type; run<T>((scalar_t*)p, x.data_ptr<scalar_t>());", False),
+        ("using T = typename hip2opus<scalar_t>::type; run<T>(static_cast<scalar_t*>(p));", False),
+    ],
+)
+def test_arithmetic_changes_where_kernels_get_the_dispatched_type(use: str, computes: bool) -> None:
+    said = messages("arithmetic", told(f"void f()\n{{\n    {use}\n}}\n", "TL501", "TL506"))
+    assert (said != []) == computes
+    assert messages("arithmetic", told(f"void f()\n{{\n    {use}\n}}\n", "TL506")) == []
+
+
+def test_packed_fp4_that_comes_as_bytes() -> None:
+    text = "bool f(torch::Tensor& x)\n{ return x.dtype() == torch_fp4x2 || x.dtype() == torch_fp8; }\n"
+    view = make_view(SourceFile(PATH, text.encode()))
+
+    def of(name: str) -> tuple[LedgerEntry, ...]:
+        at = text.index(name)
+        constant = Finding("TL211", "", PATH, at, at + len(name))
+        return ledger([constant], {PATH: view}, [], checks_throw=False, flips_ops=False)
+
+    (entry,) = of("torch_fp4x2")
+    assert (entry.kind, entry.line) == ("dtype", 2)
+    assert of("torch_fp8") == ()

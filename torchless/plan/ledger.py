@@ -13,6 +13,8 @@ from torchless.facts.typing import FileView, object_class, postfix_start
 from torchless.model import Finding, LedgerEntry
 from torchless.text.lexer import Kind, Token
 
+_DISPATCHES = ("TL501", "TL502", "TL503", "TL592")  # what hands out a scalar_t
+_KEYED_BY_ELEMENT = frozenset({b"t2opus", b"hip2opus", b"data_ptr", b"const_data_ptr", b"mutable_data_ptr"})
 _RELATIONAL = frozenset({b"<", b">", b"<=", b">="})
 _ARITHMETIC = frozenset({b"+", b"-", b"*", b"/", b"%"})
 _PREFIXED = frozenset({b"return", b"case", b"throw", b"co_return", b"co_yield", b"and", b"or", b"not"})
@@ -68,16 +70,23 @@ def ledger(
     if "TL207" in by_code:
         moved = _counted(count("TL207"), "default argument is", "default arguments are")
         out.append(LedgerEntry("default", f"{moved} moved or respelled", *first("TL207")))
-    if "TL507" in by_code or "TL506" in by_code:
+    computed = [first("TL507")] if "TL507" in by_code else []
+    computed += _elements_passed_on([f for code in _DISPATCHES for f in by_code.get(code, ())], views)
+    if computed:
         text = "elements are __half/hip_bfloat16 instead of c10 types: operators round and convert differently"
-        out.append(LedgerEntry("arithmetic", text, *first("TL507" if "TL507" in by_code else "TL506")))
+        out.append(LedgerEntry("arithmetic", text, *computed[0]))
+    packed = [f for f in by_code.get("TL211", ()) if f.path in views and _text(views[f.path], f) == b"torch_fp4x2"]
+    if packed:
+        text = "packed fp4 that comes as uint8 (a PyTorch without float4_e2m1fn_x2) is not taken for fp4x2 any more"
+        out.append(LedgerEntry("dtype", text, packed[0].path, views[packed[0].path].source.line_of(packed[0].start)))
     if "TL592" in by_code:
         out.append(LedgerEntry("dtype", "a dispatch accepts fewer dtypes than before", *first("TL592")))
     if flips_ops:
         out.append(
             LedgerEntry(
                 "dtype",
-                "tensors of bool, float64, complex, uint16, float8_e5m2 or more than 8 dimensions are refused",
+                "tensors of bool, float64, complex, uint16, float8_e5m2, the float8_e4m3 flavour that the GPU does not use, "
+                "or more than 8 dimensions are refused",
             )
         )
         out.append(LedgerEntry("abi", "the module and module_aiter_core must be built with one pybind11 ABI"))
@@ -87,6 +96,27 @@ def ledger(
         out += [LedgerEntry("exception", text, path, line) for path, line in _handlers(views, places)]
     out.extend(_sites(views, places, by_code.get("TL235", ())))
     return tuple(out)
+
+
+def _text(view: FileView, finding: Finding) -> bytes:
+    return view.source.data[finding.start : finding.end]
+
+
+def _elements_passed_on(dispatches: Sequence[Finding], views: Mapping[str, FileView]) -> list[tuple[str, int]]:
+    """Path and line of each file's first use of a dispatched scalar_t as more than the key of an opus type.
+
+    Behind ``t2opus<scalar_t>`` and in pointer casts it makes no difference what scalar_t is.
+    """
+    out = []
+    for path in sorted({f.path for f in dispatches if f.path in views}):
+        tokens = views[path].tokens
+        for i in range(2, len(tokens) - 1):
+            if tokens[i].text == b"scalar_t" and tokens[i + 1].text != b"*":
+                keyed = tokens[i - 1].text == b"<" and tokens[i - 2].text in _KEYED_BY_ELEMENT
+                if not keyed:
+                    out.append((path, views[path].source.line_of(tokens[i].start)))
+                    break
+    return out
 
 
 def _handlers(views: Mapping[str, FileView], ranges: Iterable[tuple[str, int, int]]) -> list[tuple[str, int]]:
