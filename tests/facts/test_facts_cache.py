@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,26 @@ def test_a_header_that_turns_up_counts(facts: TuFacts, fresh: Callable[..., Cach
     assert fresh().facts(SPEC) is None
     (tmp_path / path).unlink()
     assert fresh().facts(SPEC) is not None
+
+
+@pytest.mark.parametrize("path", ["second/h.h", "second"])
+def test_a_link_is_not_the_file(facts: TuFacts, fresh: Callable[..., Cache], tmp_path: Path, path: str) -> None:
+    """Facts name a file by its real place: the same bytes behind a link, in another checkout, are another file."""
+    fresh().store_facts(facts)
+    other = Path(shutil.copytree(tmp_path, tmp_path / "other", ignore=shutil.ignore_patterns("cache", "other")))
+    (other / path).rename(other / "moved")
+    (other / path).symlink_to("../moved" if "/" in path else "moved")
+    cache = Cache(other, tmp_path / "cache")
+    assert cache.facts(SPEC) is None
+    linked = parse(SPEC, root=other)
+    assert {Path(file.path).parts[0] for file in linked.files} == {"a.cu", "moved"}
+    cache.store_facts(linked)
+    found = Cache(other, tmp_path / "cache").facts(SPEC)
+    assert found is not None and found[1].files == linked.files
+    (other / path).unlink()
+    (other / "second").mkdir(exist_ok=True)
+    (other / "second/h.h").write_text("inline long g(at::Tensor x) { return 0; }\n")
+    assert Cache(other, tmp_path / "cache").facts(SPEC) is None
 
 
 def test_overlays_are_content(facts: TuFacts, fresh: Callable[..., Cache], tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Cache:
     overlays: Mapping[str, bytes] = field(default_factory=dict)
     _hashes: dict[str, str] = field(default_factory=dict)
     _present: dict[str, bool] = field(default_factory=dict)
+    _folders: dict[str, str] = field(default_factory=dict)
     _pruned: bool = False
 
     def facts(self, spec: TuSpec) -> tuple[str, TuFacts] | None:
@@ -125,7 +126,7 @@ class Cache:
         """What the parse that gave ``facts`` depended on.
 
         For each include also the places before the one where the header was found: a file that turns up there would
-        be taken instead.
+        be taken instead. A link by which it was found counts, too: facts know the file by the name behind it.
         """
         opened = {p for p in facts.opened if not p.startswith(flags.STUB_PREFIX) and not Path(p).is_absolute()}
         foreign = {p for p in facts.opened if Path(p).is_absolute()}
@@ -135,7 +136,10 @@ class Cache:
             own = posixpath.dirname(include.path)
             for folder in dict.fromkeys([own, *folders]):
                 candidate = posixpath.normpath(posixpath.join(folder, include.spelled))
-                if candidate == include.resolved or self._exists(candidate):
+                if candidate == include.resolved:
+                    break
+                if self._exists(candidate):
+                    opened.add(candidate)
                     break
                 absent.add(candidate)
         return Dependencies(tuple(sorted(opened)), tuple(sorted(absent)), tuple(sorted(foreign)))
@@ -181,14 +185,26 @@ class Cache:
             return []
 
     def _hash(self, path: str) -> str:
-        """Hash of a project file's content, "" for one that is not there."""
+        """Hash of a project file's content, "" for one that is not there; where it leads for a link."""
         if path not in self._hashes:
             try:
                 data = self.overlays[path] if path in self.overlays else (self.root / path).read_bytes()
-                self._hashes[path] = hashlib.sha256(data).hexdigest()
+                self._hashes[path] = self._behind(path) or hashlib.sha256(data).hexdigest()
             except OSError:
                 self._hashes[path] = ""
         return self._hashes[path]
+
+    def _behind(self, path: str) -> str:
+        """The real place of a file whose name, or that of a folder above it, is a link; "" for its own name."""
+        folder, name = posixpath.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(self.root / folder)
+        real = os.path.join(self._folders[folder], name)  # noqa: PTH118 - thousands of these are made
+        if os.path.islink(real):  # noqa: PTH114
+            return os.path.realpath(real)
+        if "" not in self._folders:
+            self._folders[""] = os.path.realpath(self.root)
+        return "" if real == os.path.join(self._folders[""], path) else real  # noqa: PTH118
 
     def _exists(self, path: str) -> bool:
         if path not in self._present:
