@@ -89,6 +89,12 @@ def test_what_the_target_lacks_is_a_blocker_that_names_it() -> None:
     assert "aiter_dispatch.h" in has[0].requires
 
 
+def test_message_and_help_show_what_was_matched() -> None:
+    (finding,) = examine(view_of("place(ids.device());", ["ids: tensor"]), RULES).findings
+    assert (finding.message, finding.blocks) == ("ids.device() is used as a value", True)
+    assert finding.help == "pass ids.device_id, or make the allocation that needs the device in Python"
+
+
 def test_a_project_macro_that_ends_in_a_check_needs_its_semicolon() -> None:
     header = (
         "#define CHECK_A(x) TORCH_CHECK(x, #x)\n#define CHECK_B(x) \\\n  CHECK_A(x); CHECK_A(x)\n#define C(x) f(x);\n"

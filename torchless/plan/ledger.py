@@ -85,8 +85,8 @@ def ledger(
         out.append(
             LedgerEntry(
                 "dtype",
-                "tensors of bool, float64, complex, uint16, float8_e5m2, the float8_e4m3 flavour that the GPU does not use, "
-                "or more than 8 dimensions are refused",
+                "tensors of bool, float64, complex, uint16, float8_e5m2, the float8_e4m3 flavour that the GPU does not "
+                "use, or more than 8 dimensions are refused",
             )
         )
         out.append(LedgerEntry("abi", "the module and module_aiter_core must be built with one pybind11 ABI"))

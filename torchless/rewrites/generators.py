@@ -12,7 +12,7 @@ from torchless.suppress import python_lines
 from torchless.text.source import SourceFile
 
 CODE = "TL801"
-_TORCH = re.compile(rb"\b(?:torch|at|c10)::\w|#include\s*<(?:torch|ATen|c10)/|\bTORCH_CHECK\b")
+_TORCH = re.compile(rb"\b(?:torch|at|c10)::\w+|#include\s*<(?:torch|ATen|c10)/[\w./]*>?|\bTORCH_CHECK\b")
 
 
 def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str], SourceFile]) -> list[Finding]:
@@ -36,7 +36,7 @@ def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str],
                     continue
                 match = _TORCH.search(_without_comments(source))
                 if match is not None:
-                    text = f"prints C++ with {match.group().decode('latin-1')}..."
+                    text = f"prints C++ with {match.group().decode('latin-1')}"
                     out[path] = _blocker(module, path, text, match.start(), match.end())
     return list(out.values())
 

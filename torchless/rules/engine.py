@@ -323,7 +323,7 @@ def _finding(site: Site, hit: _Hit, options: Options) -> Finding:
             blocks=True,
             help=f"add {missing} to the target's dispatch header, or take a checkout that has it",
         )
-    message = _message(site, hit)
+    message = _filled(site, hit, pattern.message)
     if hit.refusal:
         message += f" ({hit.refusal})"
     return Finding(
@@ -334,7 +334,7 @@ def _finding(site: Site, hit: _Hit, options: Options) -> Finding:
         edits=() if hit.refusal else hit.edits,
         confidence=hit.confidence,
         blocks=pattern.blocks or bool(hit.refusal),
-        help=pattern.help or ("rewrite this place by hand" if hit.refusal else ""),
+        help=_filled(site, hit, pattern.help) or ("rewrite this place by hand" if hit.refusal else ""),
         requires=pattern.requires,
     )
 
@@ -357,15 +357,15 @@ def _missing(site: Site, hit: _Hit, options: Options) -> str:
 _PLACEHOLDER = re.compile(r"[$@]\w+")
 
 
-def _message(site: Site, hit: _Hit) -> str:
-    """The pattern's message with $x and @set filled in from the source."""
+def _filled(site: Site, hit: _Hit, text: str) -> str:
+    """The pattern's message or help with $x and @set filled in from the source."""
     shown: dict[str, str] = {}
     for element, bound in zip(hit.pattern.pattern.elements, hit.match.bounds, strict=True):
         if isinstance(element, Var | Rest):
             shown.setdefault(f"${element.name}", _shown(site, bound))
         elif isinstance(element, NameIs):
             shown.setdefault(f"@{element.key}", _shown(site, bound))
-    return _PLACEHOLDER.sub(lambda m: shown.get(m.group(), m.group()), hit.pattern.message)
+    return _PLACEHOLDER.sub(lambda m: shown.get(m.group(), m.group()), text)
 
 
 def _shown(site: Site, bound: Bound) -> str:
