@@ -58,7 +58,7 @@ def snapshot(root: Path) -> dict[str, bytes]:
 
 def look(root: Path, **options: object) -> MigrateResult:
     """What migrate() says of the checkout; ``options`` are those of MigrateOptions."""
-    values = {"paths": ("csrc",), "jobs": 2, **options}
+    values = {"paths": ("csrc",), "jobs": 1, **options}
     return migrate(MigrateOptions(**values), root, lambda stage, done, total: None)  # type: ignore[arg-type]
 
 
