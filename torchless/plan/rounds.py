@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -139,8 +139,9 @@ def proved(
 ) -> tuple[list[Draft], Assembled, Proof]:
     """Assemble what nothing blocks, check it, and take out what fails or cannot be seen, until the rest passes.
 
-    The drafts that come back include those of headers that bring torch to everybody. The proof holds the failures of
-    every round, and what the last one saw of the units that stay.
+    A header whose includes of torch a file outside of all units turns out to live on keeps them. The drafts that come
+    back include those of headers that bring torch to everybody. The proof holds the failures of every round, and what
+    the last one saw of the units that stay.
     """
     analysis = seen.analysis
     read = Reader(analysis)
@@ -148,10 +149,15 @@ def proved(
     failed: dict[str, tuple[Diagnostic, ...]] = {}
     blind: dict[str, tuple[str, ...]] = {}
     held: set[str] = set()
+    lenders: dict[str, str] = {}
+
+    def settle(found: Sequence[Finding]) -> list[Finding]:
+        return [_lent(f, lenders) for f in seen.suppressor.unsuppressed(found)]
+
     while True:
         opened = _opened_guards(ahead, analysis, read, options, held)
         everything = [*ahead, *(d for d in opened if not d.blockers)]
-        assembled = assemble(everything, analysis, read, options.dropped, seen.suppressor.unsuppressed)
+        assembled = assemble(everything, analysis, read, options.dropped, settle)
         everything = [d for d in everything if d.name not in {c.group for c in assembled.conflicts}]
         proof = prove(
             everything,
@@ -162,6 +168,10 @@ def proved(
             check_runner(analysis, options, progress),
             options.arch,
         )
+        more = _lenders(proof, assembled, analysis, lenders)
+        if more:
+            lenders.update(more)
+            continue
         failed.update(proof.failed)
         blind.update(proof.blind)
         # what no check sees is not safe: it goes ahead on request only
@@ -170,6 +180,35 @@ def proved(
             return [*drafts, *opened], assembled, replace(proof, failed=failed, blind=blind)
         held |= back
         ahead = [d for d in ahead if d.name not in back]
+
+
+def _lenders(proof: Proof, assembled: Assembled, analysis: Analysis, known: Collection[str]) -> dict[str, str]:
+    """Headers about to lose include lines that a file which fails its check, and that nobody edits, may live on.
+
+    For each such file the first header that it reaches, of those that are not ``known`` yet; header -> file.
+    """
+    losing = {
+        path
+        for path, found in assembled.includes.items()
+        if is_header(path) and path not in known and any(e.end > e.start for f in found for e in f.edits)
+    }
+    out: dict[str, str] = {}
+    for failing in sorted({d.path for ds in proof.failed.values() for d in ds} - assembled.texts.keys()):
+        sources = (source for source, files in sorted(analysis.closures.items()) if failing in files)
+        headers = (path for source in sources for path in analysis.graph.closure_of(source) if path in losing)
+        header = next(headers, None)
+        if header is not None:
+            out.setdefault(header, failing)
+    return out
+
+
+def _lent(finding: Finding, lenders: Mapping[str, str]) -> Finding:
+    """``finding`` about an include line; without its edits where the line goes and its file is one of ``lenders``."""
+    if finding.path not in lenders or not any(e.end > e.start for e in finding.edits):
+        return finding
+    text = f"{finding.message} (not yet: {lenders[finding.path]} lives on it)"
+    advice = "migrate that file too, or let it include what it needs"
+    return replace(finding, message=text, tier=Tier.DISPLAY, edits=(), help=advice)
 
 
 def _opened_guards(

@@ -1,0 +1,79 @@
+"""Headers that several sources share, in a plain folder of C++: no modules, no bindings, no Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tests.api.conftest import TARGET, Checkout
+from torchless import api
+
+Write = Callable[[Mapping[str, str]], Checkout]
+
+SHARED = """\
+#pragma once
+#include <torch/all.h>
+inline void check_rank(const torch::Tensor& x) { TORCH_CHECK(x.dim() == 2, "rank"); }
+"""
+TORCH = "#include <torch/all.h>\n"
+FILES = {
+    **{f"include/{name}": text for name, text in TARGET.items()},
+    "include/shared.h": SHARED,
+    "a.cu": '#include "shared.h"\nvoid a(const torch::Tensor& x) { check_rank(x); }\n',
+    "b.cu": '#include "shared.h"\nvoid b(const torch::Tensor& x) { check_rank(x); }\n',
+    "c.cu": f'#include "shared.h"\n{TORCH}void c(const torch::Tensor& x) {{ x.dim(); }}\n',
+}
+
+
+def test_a_plain_folder_migrates(write: Write) -> None:
+    ran = write(FILES).migrate(".")
+    assert ran.statuses == {"a.cu:a": "migrated", "c.cu:c": "migrated"}
+    assert ran.new == {
+        "include/shared.h": SHARED.replace("<torch/all.h>", '"aiter_tensor.h"')
+        .replace("torch::Tensor", "aiter_tensor_t")
+        .replace("TORCH_CHECK", "AITER_CHECK"),
+        "a.cu": FILES["a.cu"].replace("torch::Tensor", "aiter_tensor_t"),
+        "b.cu": FILES["b.cu"].replace("torch::Tensor", "aiter_tensor_t"),
+        "c.cu": FILES["c.cu"].replace("torch::Tensor", "aiter_tensor_t").replace(TORCH, ""),
+    }
+    ran.write()
+    again = Checkout(ran.root).migrate(".")
+    assert (again.statuses, again.new) == ({}, {})
+
+
+def test_a_changing_header_pulls_in_the_source_that_names_its_function(write: Write) -> None:
+    """b.cu calls check_rank and must follow; c.cu only includes the header and stays as it is."""
+    ran = write(FILES).migrate("a.cu")
+    assert ran.statuses == {"a.cu:a": "migrated"}
+    assert set(ran.new) == {"a.cu", "b.cu", "include/shared.h"}
+    assert "<torch/all.h>" not in ran.new["include/shared.h"]
+    assert ran.result.grouping is not None
+    assert api.why_joined(ran.result, "a", "b.cu").splitlines() == [
+        "a (a.cu) -- a uses check_rank -- check_rank (include/shared.h)",
+        "check_rank (include/shared.h) -- b uses check_rank -- b (b.cu)",
+    ]
+
+
+def test_what_an_outsider_lives_on_stays_until_it_moves_too(write: Write) -> None:
+    """c.cu has torch through shared.h alone, as it would be without that include it cannot do yet."""
+    checkout = write({**FILES, "c.cu": FILES["c.cu"].replace(TORCH, "")})
+    ran = checkout.migrate("a.cu")
+    assert ran.statuses == {"a.cu:a": "migrated"}
+    assert set(ran.new) == {"a.cu", "b.cu", "include/shared.h"}
+    header = ran.new["include/shared.h"]
+    assert TORCH in header and '#include "aiter_tensor.h"\n' in header and "torch::" not in header
+    (kept,) = ran.findings("a.cu:a", "TL101")
+    assert (kept.path, kept.line, kept.edits, kept.blocks) == ("include/shared.h", 2, (), False)
+    assert "not yet: c.cu lives on it" in kept.message
+    assert [f.path for f in ran.findings("a.cu:a", "TL009")] == ["include/shared.h"]
+    # all together it goes
+    assert TORCH not in checkout.migrate("a.cu", "c.cu").new["include/shared.h"]
+
+
+def test_an_outsider_that_breaks_for_another_reason_backs_the_unit_out(write: Write) -> None:
+    """c.cu takes the address of the function under a macro's name, which nobody can see."""
+    taken = "auto* p = static_cast<void (*)(const torch::Tensor&)>(&CAT(check_, rank));\n"
+    hidden = f'#include "shared.h"\n{TORCH}#define CAT(a, b) a##b\n{taken}'
+    ran = write({**FILES, "c.cu": hidden}).migrate("a.cu")
+    assert (ran.statuses, ran.new) == ({"a.cu:a": "backed out"}, {})
+    (failed,) = ran.findings("a.cu:a", "TL008")
+    assert failed.path == "c.cu"
