@@ -57,6 +57,7 @@ def select(
             raise SelectionError(f"no module named {name} in {project.root}{hint}")
     is_excluded = _matcher(exclude)
     registering = {m.path for m in project.binding_macros}
+    binding = {tu.path for tu in project.binding_tus}
     known_files = {*project.sources, *project.headers}
     sources: set[str] = set()
     headers: set[str] = set()
@@ -78,6 +79,8 @@ def select(
                 notes.append(f"{path} is left out: it is vendored, made by a build, or ignored by git")
         elif full.suffix in SOURCES:
             sources.add(relative)
+            if relative in binding:
+                notes.append(f"{path} binds functions and selects only those that it defines (--module selects all)")
         elif relative in registering:
             notes.append(f"{path} only registers bindings, so it selects no unit")
         else:

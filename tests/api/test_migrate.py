@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import Checkout
+
 UNIT = "module_scale"
 
 
-def test_a_module_migrates_whole(scale: Any) -> None:
+def test_a_module_migrates_whole(scale: Checkout) -> None:
     ran = scale.migrate()
     assert ran.statuses == {UNIT: "migrated"}
     assert set(ran.new) == {
@@ -28,13 +30,26 @@ def test_a_module_migrates_whole(scale: Any) -> None:
     assert (again.statuses, again.new, again.result.found) == ({}, {}, "0 units in 0 modules")
 
 
+def test_a_header_selects_what_it_declares_and_a_registration_header_nothing(scale: Checkout) -> None:
+    whole = scale.migrate()
+    for path in ("csrc/include/scale.h", "csrc/kernels/scale.cu", "csrc/kernels"):
+        assert scale.migrate(path).result.changes == whole.result.changes
+    for path, note in (
+        ("csrc/include/rocm_ops.hpp", "only registers bindings, so it selects no unit"),
+        ("csrc/pybind/scale_pybind.cu", "selects only those that it defines"),
+    ):
+        nothing = scale.migrate(path)
+        assert (nothing.statuses, nothing.new) == ({}, {})
+        assert note in nothing.result.notes[0]
+
+
 SECOND = {
     "csrc/include/shift.h": "#pragma once\n#include <torch/extension.h>\nvoid shift(torch::Tensor& x);\n",
     "csrc/kernels/shift.cu": '#include "shift.h"\nvoid shift(torch::Tensor& x) { TORCH_CHECK(x.dim() == 2); }\n',
 }
 
 
-def test_neither_the_order_of_paths_nor_the_number_of_workers_matters(scale: Any) -> None:
+def test_neither_the_order_of_paths_nor_the_number_of_workers_matters(scale: Checkout) -> None:
     for path, text in SECOND.items():
         (scale.root / path).write_text(text)
     paths = ("csrc/kernels/scale.cu", "csrc/kernels/shift.cu")
@@ -45,7 +60,7 @@ def test_neither_the_order_of_paths_nor_the_number_of_workers_matters(scale: Any
         assert getattr(alone.result, name) == getattr(together.result, name), name
 
 
-def test_unsafe_edits_wait_until_they_are_asked_for(scale: Any) -> None:
+def test_unsafe_edits_wait_until_they_are_asked_for(scale: Checkout) -> None:
     source = "csrc/kernels/scale.cu"
     scale.edit(source, "    const hipStream_t", "    int size = sizeof(input.dtype());\n    const hipStream_t")
     before = scale.snapshot()
@@ -58,7 +73,7 @@ def test_unsafe_edits_wait_until_they_are_asked_for(scale: Any) -> None:
     assert scale.snapshot() == before
 
 
-def test_restored_checks_can_be_left_out(scale: Any) -> None:
+def test_restored_checks_can_be_left_out(scale: Checkout) -> None:
     """Taking them out removes just their lines, and what is left passes the check."""
     full, less = scale.migrate(), scale.migrate(ignore=("TL310",))
     assert less.statuses == {UNIT: "migrated"}
@@ -82,18 +97,18 @@ def test_restored_checks_can_be_left_out(scale: Any) -> None:
         ({"ignore": ("TL7",)}, {"TL701", "TL702"}),
     ],
 )
-def test_a_choice_of_rules_never_leaves_half_a_unit(scale: Any, options: dict[str, Any], codes: set[str]) -> None:
+def test_a_choice_of_rules_never_leaves_half_a_unit(scale: Checkout, options: dict[str, Any], codes: set[str]) -> None:
     ran = scale.migrate(**options)
     assert (ran.statuses, ran.new, ran.blockers(UNIT)) == ({UNIT: "blocked"}, {}, codes)
 
 
-def test_a_guard_can_be_left_out(scale: Any) -> None:
+def test_a_guard_can_be_left_out(scale: Checkout) -> None:
     ran = scale.migrate(ignore=("TL403",))
     assert ran.statuses == {UNIT: "migrated"}
     assert not any("HipDeviceGuard" in text for path, text in ran.new.items() if path.endswith("scale.cu"))
 
 
-def test_an_op_that_cannot_flip_keeps_its_module_as_it_is(scale: Any) -> None:
+def test_an_op_that_cannot_flip_keeps_its_module_as_it_is(scale: Checkout) -> None:
     scale.edit("aiter/ops/scale.py", "input: Tensor)", "input: Tensor, kind)")
     before = scale.snapshot()
     ran = scale.migrate()
@@ -117,7 +132,7 @@ template <> struct t2opus<c10::Half> { using type = _Float16; };
 """
 
 
-def test_the_header_that_brings_c10_is_mended_at_its_root_or_per_source(scale: Any) -> None:
+def test_the_header_that_brings_c10_is_mended_at_its_root_or_per_source(scale: Checkout) -> None:
     header, source = "csrc/include/aiter_opus_plus.h", "csrc/kernels/scale.cu"
     (scale.root / header).write_text(OPUS)
     scale.edit(source, '#include "scale.h"\n', '#include "aiter_opus_plus.h"\n#include "scale.h"\n')
@@ -144,7 +159,7 @@ FOR_LATER(void later(torch::Tensor& x) { TORCH_CHECK(x.dim() == 2); })
 """
 
 
-def test_what_no_check_sees_is_held_back(scale: Any) -> None:
+def test_what_no_check_sees_is_held_back(scale: Checkout) -> None:
     source = "csrc/kernels/scale.cu"
     (scale.root / source).write_text((scale.root / source).read_text() + SWALLOWED)
     held = scale.migrate()
@@ -156,7 +171,7 @@ def test_what_no_check_sees_is_held_back(scale: Any) -> None:
     assert asked.unit(UNIT).edits != ()
 
 
-def test_what_does_not_pass_its_check_is_backed_out_and_the_rest_goes_on(scale: Any) -> None:
+def test_what_does_not_pass_its_check_is_backed_out_and_the_rest_goes_on(scale: Checkout) -> None:
     """An overload for torch's signed numel() and one for less: the target's fits neither better."""
     source = "csrc/kernels/shift.cu"
     for path, text in SECOND.items():
@@ -171,7 +186,7 @@ def test_what_does_not_pass_its_check_is_backed_out_and_the_rest_goes_on(scale: 
     assert ran.new == {**scale.migrate("csrc/kernels/scale.cu").new}
 
 
-def test_suppressed_include_lines_stay(scale: Any) -> None:
+def test_suppressed_include_lines_stay(scale: Checkout) -> None:
     header = "csrc/include/scale.h"
     kept = "#include <torch/all.h> // torchless: ignore[TL101] asked for\n"
     scale.edit(header, "#include <torch", f"{kept}#include <torch")
@@ -183,7 +198,7 @@ def test_suppressed_include_lines_stay(scale: Any) -> None:
     assert {f.path for f in ran.findings(UNIT, "TL009")} == {header}
 
 
-def test_suppressions(scale: Any) -> None:
+def test_suppressions(scale: Checkout) -> None:
     source = "csrc/kernels/scale.cu"
     scale.edit(source, "    TORCH_CHECK", "    // torchless: ignore[TL301] raised on purpose\n    TORCH_CHECK")
     ran = scale.migrate()

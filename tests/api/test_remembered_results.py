@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import Checkout
 from torchless import api, remembered
 from torchless.api import MigrateOptions, MigrateResult
 from torchless.facts.cache import Cache
@@ -149,14 +150,14 @@ def test_files_that_the_key_says_nothing_of(path: str, watched: bool) -> None:
     assert is_watched(path, "stubs") is watched
 
 
-def again(scale: Any, **options: Any) -> tuple[MigrateResult, list[str]]:
+def again(scale: Checkout, **options: Any) -> tuple[MigrateResult, list[str]]:
     """A migration that may remember, and the stages of work that it went through."""
     stages: list[str] = []
     wanted = MigrateOptions(paths=("csrc",), jobs=1, **options)
     return api.migrate(wanted, scale.root, lambda stage, done, total: stages.append(stage)), stages
 
 
-def test_a_second_run_gives_the_same_without_looking_again(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_gives_the_same_without_looking_again(scale: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _ = again(scale)
     assert {u.status for u in first.units} == {UnitStatus.MIGRATED}
 
@@ -179,7 +180,7 @@ def test_a_second_run_gives_the_same_without_looking_again(scale: Any, monkeypat
     )
 
 
-def test_a_run_over_files_that_nobody_watches_is_not_remembered(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_over_unwatched_files_is_not_remembered(scale: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     (scale.root / "csrc/include/table.def").write_text("1, 2, 3")
     scale.edit("csrc/kernels/scale.cu", "__global__", 'int table[] = {\n#include "table.def"\n};\n__global__')
     first, _ = again(scale)

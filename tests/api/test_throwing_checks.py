@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from typing import Any
 
 import pytest
 
+from tests.api.conftest import Checkout
 from torchless.facts.flags import find_headers, unit_arguments
 from torchless.facts.model import TuSpec
 
@@ -17,7 +17,7 @@ HELPER = "static void helper(torch::Tensor& x)\n{\n    TORCH_CHECK(x.dim() == 2)
 
 
 @pytest.fixture
-def two_ops(scale: Any) -> Any:
+def two_ops(scale: Checkout) -> Checkout:
     """The small checkout with a second op in the same source, whose lines end in CRLF."""
     scale.edit("csrc/include/scale.h", "void scale", "void clamp(torch::Tensor& x);\nvoid scale")
     scale.edit("csrc/include/rocm_ops.hpp", "#define SCALE_PYBIND ", '#define SCALE_PYBIND m.def("clamp", &clamp); ')
@@ -28,7 +28,7 @@ def two_ops(scale: Any) -> Any:
     return scale
 
 
-def test_bound_functions_let_their_checks_throw(two_ops: Any) -> None:
+def test_bound_functions_let_their_checks_throw(two_ops: Checkout) -> None:
     plain, throwing = two_ops.migrate(), two_ops.migrate(checks="throw")
     assert throwing.statuses == {"module_scale": "migrated"}
     assert throwing.unit("module_scale").entry_points == ("clamp", "scale")
@@ -55,7 +55,7 @@ def test_bound_functions_let_their_checks_throw(two_ops: Any) -> None:
         assert (again.statuses, again.new) == ({}, {})
 
 
-def test_the_ledger_says_what_is_thrown(two_ops: Any) -> None:
+def test_the_ledger_says_what_is_thrown(two_ops: Checkout) -> None:
     ran = two_ops.migrate(checks="throw")
     assert [e.message for e in ran.unit("module_scale").ledger if e.kind == "exception"] == [
         "3 failing checks throw std::runtime_error instead of c10::Error"
@@ -64,7 +64,7 @@ def test_the_ledger_says_what_is_thrown(two_ops: Any) -> None:
 
 @pytest.mark.clang
 @pytest.mark.parametrize("device", [False, True], ids=["host", "device"])
-def test_a_compiler_takes_it(two_ops: Any, device: bool) -> None:
+def test_a_compiler_takes_it(two_ops: Checkout, device: bool) -> None:
     two_ops.migrate(checks="throw").write()
     for source in (SOURCE, "csrc/pybind/scale_pybind.cu"):
         spec = TuSpec(source, ("csrc/include",), device=device)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tests.units.conftest import Join
 from torchless.units.build import why_joined
 
 DECLARED = "void f(torch::Tensor& x);\n"
 DEFINED = "void f(torch::Tensor& x) { x; }\n"
 
 
-def test_a_declaration_and_its_definition_are_one_unit(join: Any) -> None:
+def test_a_declaration_and_its_definition_are_one_unit(join: Join) -> None:
     seen = join({"f.h": DECLARED, "f.cu": DEFINED}, {"f.cu": ["f.h"]})
     assert seen.together(("f.h", "f("), ("f.cu", "f("))
     assert [g.name for g in seen.grouping.groups] == ["f.cu:f"]
 
 
-def test_a_definition_that_does_not_see_its_declaration_joins_through_the_module(join: Any) -> None:
+def test_a_definition_that_does_not_see_its_declaration_joins_through_the_module(join: Join) -> None:
     files = {"f.h": DECLARED, "f.cu": DEFINED, "bind.cu": "void g();\n"}
     apart = join(files, {"bind.cu": ["f.h"]})
     assert not apart.together(("f.h", "f("), ("f.cu", "f("))
@@ -24,7 +23,7 @@ def test_a_definition_that_does_not_see_its_declaration_joins_through_the_module
     assert linked.together(("f.h", "f("), ("f.cu", "f("))
 
 
-def test_same_named_functions_of_two_sources_have_nothing_to_do_with_each_other(join: Any) -> None:
+def test_same_named_functions_of_two_sources_have_nothing_to_do_with_each_other(join: Join) -> None:
     text = "static void launch(torch::Tensor& x) { x; }\nvoid {0}(torch::Tensor& x) { launch(x); }\n"
     files = {"common.h": "int columns();\n", "a.cu": text.replace("{0}", "a"), "b.cu": text.replace("{0}", "b")}
     seen = join(files, {"a.cu": ["common.h"], "b.cu": ["common.h"]})
@@ -33,7 +32,7 @@ def test_same_named_functions_of_two_sources_have_nothing_to_do_with_each_other(
     assert not seen.together(("a.cu", "launch("), ("b.cu", "launch("))
 
 
-def test_everything_touched_in_a_source_is_one_unit(join: Any) -> None:
+def test_everything_touched_in_a_source_is_one_unit(join: Join) -> None:
     text = "void f(torch::Tensor& x) { x; }\nvoid g(torch::Tensor& x) { x; }\nvoid untouched(int x) { x; }\n"
     seen = join({"a.cu": text + "using T = torch::Tensor;\nextern torch::Tensor global;\n"})
     assert seen.together(("a.cu", "f("), ("a.cu", "g("), ("a.cu", "T ="), ("a.cu", "global"))
@@ -43,7 +42,7 @@ def test_everything_touched_in_a_source_is_one_unit(join: Any) -> None:
 MACRO = "#define CHECK(x) torch::Tensor(x)\n#define OTHER(x) torch::Tensor(x)\n"
 
 
-def test_a_macro_joins_its_users_and_its_users_each_other(join: Any) -> None:
+def test_a_macro_joins_its_users_and_its_users_each_other(join: Join) -> None:
     files = {
         "check.h": MACRO,
         "a.cu": "void f(torch::Tensor& x) { CHECK(x); }\n",
@@ -58,14 +57,14 @@ def test_a_macro_joins_its_users_and_its_users_each_other(join: Any) -> None:
     ]
 
 
-def test_a_user_without_torch_joins_what_it_uses(join: Any) -> None:
+def test_a_user_without_torch_joins_what_it_uses(join: Join) -> None:
     """Its text stays, but it must be ready for what becomes of the macro."""
     seen = join({"check.h": MACRO, "a.cu": "void f(int x) { CHECK(x); OTHER(x); }\n"}, {"a.cu": ["check.h"]})
     assert seen.together(("check.h", "CHECK("), ("check.h", "OTHER("))
     assert seen.unit("a.cu", "f(") is None
 
 
-def test_a_name_that_an_edit_replaces_ties_nothing(join: Any) -> None:
+def test_a_name_that_an_edit_replaces_ties_nothing(join: Join) -> None:
     files = {"check.h": MACRO, "a.cu": "void f(torch::Tensor& x) { my::CHECK(x); }\n"}
     closures = {"a.cu": ["check.h"]}
     places = (("check.h", "CHECK("), ("a.cu", "f("))
@@ -78,7 +77,7 @@ def test_a_name_that_an_edit_replaces_ties_nothing(join: Any) -> None:
     assert join(files, closures, edits=[("a.cu", "my::", "your::")]).together(*places)
 
 
-def test_headers_that_no_source_reaches_together_have_nothing_in_common(join: Any) -> None:
+def test_headers_that_no_source_reaches_together_have_nothing_in_common(join: Join) -> None:
     files = {
         "a.h": "void helper(torch::Tensor& x);\n",
         "b.h": "void user(torch::Tensor& x) { helper(x); }\n",
@@ -89,7 +88,7 @@ def test_headers_that_no_source_reaches_together_have_nothing_in_common(join: An
     assert join(files, {"a.cu": ["a.h", "b.h"]}).together(("a.h", "helper"), ("b.h", "user"))
 
 
-def test_functions_of_a_header_move_one_by_one_until_a_type_joins_them(join: Any) -> None:
+def test_functions_of_a_header_move_one_by_one_until_a_type_joins_them(join: Join) -> None:
     header = "void f(torch::Tensor& x);\nvoid g(torch::Tensor& x);\n#define M(x) torch::Tensor(x)\n"
     apart = join({"h.h": header, "a.cu": "int x;\n"}, {"a.cu": ["h.h"]})
     assert len(apart.grouping.groups) == 3
@@ -98,12 +97,12 @@ def test_functions_of_a_header_move_one_by_one_until_a_type_joins_them(join: Any
         assert seen.together(("h.h", "f("), ("h.h", "g("), ("h.h", "M("), ("h.h", level[:6]))
 
 
-def test_a_type_without_torch_joins_nothing(join: Any) -> None:
+def test_a_type_without_torch_joins_nothing(join: Join) -> None:
     header = "void f(torch::Tensor& x);\nvoid g(torch::Tensor& x);\nstruct Args { int x; };\n"
     assert len(join({"h.h": header, "a.cu": "int x;\n"}, {"a.cu": ["h.h"]}).grouping.groups) == 2
 
 
-def test_a_type_joins_the_sources_that_name_it(join: Any) -> None:
+def test_a_type_joins_the_sources_that_name_it(join: Join) -> None:
     files = {
         "args.h": "struct Args { torch::Tensor x; };\n",
         "a.cu": "void f(torch::Tensor& x) { Args a; }\n",
@@ -114,7 +113,7 @@ def test_a_type_joins_the_sources_that_name_it(join: Any) -> None:
     assert not seen.together(("args.h", "Args"), ("b.cu", "g("))
 
 
-def test_a_foreign_header_ties_nothing(join: Any) -> None:
+def test_a_foreign_header_ties_nothing(join: Join) -> None:
     files = {
         "target.h": MACRO + "void f(torch::Tensor& x);\n",
         "a.cu": "void f(torch::Tensor& x) { CHECK(x); }\n",
@@ -135,7 +134,7 @@ BOUND = {
 }
 
 
-def test_a_module_joins_what_it_binds_and_its_sources(join: Any) -> None:
+def test_a_module_joins_what_it_binds_and_its_sources(join: Join) -> None:
     seen = join(
         BOUND,
         {"f.cu": ["f.h"], "bind.cu": ["f.h"], "lone.cu": ["f.h"]},
@@ -153,7 +152,7 @@ def test_a_module_joins_what_it_binds_and_its_sources(join: Any) -> None:
     assert why_joined(seen.grouping, "m", "no such thing") == []
 
 
-def test_a_shared_source_joins_modules_and_a_shared_header_does_not(join: Any) -> None:
+def test_a_shared_source_joins_modules_and_a_shared_header_does_not(join: Join) -> None:
     files = {"f.h": DECLARED, "f.cu": DEFINED, "b1.cu": "int x;\n", "b2.cu": "int x;\n", "lone.h": "void g();\n"}
     closures = {"f.cu": ["f.h", "lone.h"], "b1.cu": ["f.h", "lone.h"], "b2.cu": ["lone.h"]}
     modules = {"m1": ["b1.cu", "f.cu"], "m2": ["b2.cu", "f.cu"], "m3": ["b2.cu"]}
@@ -165,11 +164,11 @@ def test_a_shared_source_joins_modules_and_a_shared_header_does_not(join: Any) -
     ]
 
 
-def test_a_module_without_torch_is_no_unit(join: Any) -> None:
+def test_a_module_without_torch_is_no_unit(join: Join) -> None:
     assert join({"a.cu": "void f(int x) { x; }\n"}, modules={"m": ["a.cu"]}).grouping.groups == ()
 
 
-def test_names_of_units_are_unique_and_told_in_order(join: Any) -> None:
+def test_names_of_units_are_unique_and_told_in_order(join: Join) -> None:
     text = "void f(torch::Tensor& x);\nvoid f(torch::Tensor& x, int y);\n"
     files = {"h.h": "#define f2 torch::Tensor\n#define f2 torch::Tensor\n" + text, "z.cu": DEFINED, "a.cu": "int x;\n"}
     seen = join(files, {"a.cu": ["h.h"]})
@@ -178,7 +177,7 @@ def test_names_of_units_are_unique_and_told_in_order(join: Any) -> None:
     assert {e for g in seen.grouping.groups for e in g.entities} == set(seen.grouping.owner)
 
 
-def test_the_order_of_files_does_not_matter(join: Any) -> None:
+def test_the_order_of_files_does_not_matter(join: Join) -> None:
     files = dict(BOUND)
     closures = {"f.cu": ["f.h"], "bind.cu": ["f.h"], "lone.cu": ["f.h"]}
     modules = {"m": ["bind.cu", "f.cu", "second.cu"]}
