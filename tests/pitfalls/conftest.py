@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -24,9 +24,9 @@ class Ran:
     """A checkout, what the engine said of it, and every file before and after its changes were written."""
 
     root: Path
-    result: MigrateResult
-    before: Mapping[str, bytes]
-    after: Mapping[str, bytes]
+    result: MigrateResult = field(repr=False)
+    before: Mapping[str, bytes] = field(repr=False)
+    after: Mapping[str, bytes] = field(repr=False)
 
     def unit(self, path: str) -> Unit:
         """The one unit with a finding in ``path``."""
