@@ -35,6 +35,34 @@ def test_concrete_types_in_one_statement(view) -> None:
     )
 
 
+def test_a_long_message_is_wrapped(view) -> None:
+    names = [f"a_rather_long_tensor_name_{i}" for i in range(5)]
+    accesses = ", ".join(
+        f"{n}.data_ptr<{t}>()" for n, t in zip(names, ("int", "int", "int", "float", "float"), strict=True)
+    )
+    before = view(function(f"    run({accesses});\n", ", ".join(f"at::Tensor& {n}" for n in names)))
+    [edit] = [e for f in restore_checks(before) for e in f.edits]
+    lines = edit.new.decode().splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[5:] == [
+        "                __func__,",
+        '                ": expected dtype i32 for a_rather_long_tensor_name_0, "',
+        '                "a_rather_long_tensor_name_1, a_rather_long_tensor_name_2; "',
+        '                "dtype fp32 for a_rather_long_tensor_name_3, a_rather_long_tensor_name_4");',
+    ]
+
+
+def test_what_the_function_makes_itself_needs_no_check(view) -> None:
+    made = "    at::Tensor s = torch::empty({0}, q.options().dtype(torch::kFloat));\n"
+    assert checks(view(function(f"{made}    run(s.data_ptr<float>());\n"))) == []
+    # whose tensor it is depends: the check stays
+    given = "    at::Tensor s = some ? p : torch::empty({0}, q.options());\n"
+    assert len(checks(view(function(f"{given}    run(s.data_ptr<float>());\n")))) == 1
+    # of the dtype that another tensor has
+    like = "    at::Tensor s = torch::empty_like(q);\n"
+    assert len(checks(view(function(f"{like}    run(s.data_ptr<float>());\n")))) == 1
+
+
 def test_a_short_one_is_one_line_with_the_files_line_end(view) -> None:
     before = view(function("\trun(p.data_ptr<int>());\n").replace("\n", "\r\n").encode())
     [finding] = restore_checks(before)

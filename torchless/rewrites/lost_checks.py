@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torchless.facts.typing import FileView
+from torchless.facts.typing import FileView, canonical, qualified_start, token_at
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rewrites.dtypes import WITHOUT_COUNTERPART, enumerator
 from torchless.rewrites.heads import parameters, split_arguments
@@ -33,6 +33,7 @@ _CODE = "TL310"
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
 _CHECKS = frozenset({b"TORCH_CHECK", b"AITER_CHECK", b"TORCH_INTERNAL_ASSERT", b"TORCH_CHECK_EQ"})
 _DTYPE_MEMBERS = frozenset({b"dtype", b"scalar_type"})
+_MAKERS = frozenset({"at::empty", "at::zeros", "at::ones", "at::full", "at::empty_strided"})
 _WIDTH = 100
 
 
@@ -138,6 +139,8 @@ class _Restorer:
                 continue
             if len(types) > 1:
                 continue  # read as several types: the code chooses by dtype itself
+            if self._is_made_here(name):
+                continue  # nobody outside has a say in its dtype
             at = tuple(a.member for a in accesses)
             if accesses[0].dtype:
                 if not self._is_chosen_by(name):
@@ -222,6 +225,20 @@ class _Restorer:
         inside = {a.name for a in self.found if a.type == access.type and opener < a.member < close}
         same = [s for s in subjects if s in inside]
         return same[0] if len(same) == 1 else ""
+
+    def _is_made_here(self, name: str) -> bool:
+        """Is it a local whose only declaration in the function says ``= torch::empty(...);`` or the like?"""
+        tokens = self.tokens
+        at = [token_at(self.view, d.offset) for d in self.view.declarations.get(name.encode("latin-1"), ())]
+        inside = [i for i in at if self.block.open < i < self.block.close]
+        if len(inside) != 1 or name in self.names or tokens[inside[0] + 1].text != b"=":
+            return False
+        i = inside[0] + 2
+        while i < self.block.close and tokens[i].text not in (b"(", b";"):
+            i += 1
+        close = self.scopes.pair.get(i, i)
+        whole = qualified_start(self.view, i - 1) == inside[0] + 2 and tokens[close + 1].text == b";"
+        return whole and canonical(self.view, i - 1) in _MAKERS
 
     def _is_checked(self, name: str) -> bool:
         """Does a check of the function compare the tensor's dtype with something?"""
@@ -372,7 +389,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def _statement_text(indent: bytes, group: list[_Demand], eol: bytes) -> bytes:
-    """The AITER_CHECK, on one line when it fits, else a condition and a message a line."""
+    """The AITER_CHECK, on one line when it fits, else a condition a line and the message wrapped at blanks."""
     conditions = list(dict.fromkeys(d.text for d in group))
     if len(conditions) == 1 and conditions[0].startswith("("):
         conditions = [conditions[0][1:-1]]
@@ -381,9 +398,9 @@ def _statement_text(indent: bytes, group: list[_Demand], eol: bytes) -> bytes:
         what, _, tensor = demand.expected.rpartition(" for ")
         expected.setdefault(what, []).append(tensor)
     message = "; ".join(f"{what} for {', '.join(dict.fromkeys(tensors))}" for what, tensors in expected.items())
+    message = f": expected {message}"
     head = indent.decode("latin-1") + "AITER_CHECK("
-    tail = f'": expected {message}");'
-    line = f"{head}{' && '.join(conditions)}, __func__, {tail}"
+    line = f'{head}{" && ".join(conditions)}, __func__, "{message}");'
     if len(line) <= _WIDTH:
         return line.encode("latin-1") + eol
     pad = " " * len(head)
@@ -396,8 +413,20 @@ def _statement_text(indent: bytes, group: list[_Demand], eol: bytes) -> bytes:
         ]
     else:
         lines = [f"{head}{conditions[0]},"]
-    lines += [f"{pad}__func__,", f"{pad}{tail}"]
+    literals = [f'{pad}"{text}"' for text in _wrapped(message, max(_WIDTH - len(pad) - len('"");'), 40))]
+    lines += [f"{pad}__func__,", *literals[:-1], f"{literals[-1]});"]
     return eol.join(text.encode("latin-1") for text in lines) + eol
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """``text`` in pieces of at most ``width`` characters: broken behind a ; if that will do, else at blanks."""
+    pieces = [""]
+    for clause in re.findall(r"[^;]+(?:; |$)", text):
+        for part in [clause] if len(clause) <= width else re.findall(r"\S+\s*", clause):
+            if pieces[-1] and len(pieces[-1]) + len(part) > width:
+                pieces.append("")
+            pieces[-1] += part
+    return pieces
 
 
 def _lost(view: FileView, members: list[int], names: list[str], why: str) -> Finding:
