@@ -99,6 +99,26 @@ def test_torch_out_and_target_in(rewrites, before: str, after: str) -> None:
     rewrites(once, before, after)
 
 
+def test_a_renamed_include_counts_by_its_new_name_in_the_order(rewrites) -> None:
+    def once(view: FileView) -> list[Finding]:
+        requires = ["aiter_stream.h"] if b"dispatch_utils.h" in view.source.data else []
+        return includes(requires=requires)(view)
+
+    uses = "F_rmTorch(x)\n"
+    rewrites(
+        once,
+        f'#include "aiter_hip_common.h"\n#include "dispatch_utils.h"\n#include "hip_float8.h"\n{uses}',
+        f'#include "aiter_hip_common.h"\n#include "aiter_dispatch.h"\n#include "aiter_stream.h"\n'
+        f'#include "hip_float8.h"\n{uses}',
+    )
+    rewrites(
+        once,
+        f'#include "a.h"\n#include "dispatch_utils.h"\n#include "z.h"\n{uses}',
+        f'#include "a.h"\n#include "aiter_dispatch.h"\n#include "aiter_hip_common.h"\n#include "aiter_stream.h"\n'
+        f'#include "z.h"\n{uses}',
+    )
+
+
 def test_nothing_is_included_twice(keeps) -> None:
     for text in ('#include "aiter_tensor.h"\nint x;\n', '#include "../include/aiter_tensor.h"\nint x;\n'):
         assert keeps(includes(requires=["aiter_tensor.h", "aiter_tensor.h"]), text) == []

@@ -325,12 +325,13 @@ class _Plan:
 
     def _sorted(self, place: _Place, header: str) -> _Place:
         """In a sorted run of three or more quoted includes at ``place``, the line before which ``header`` belongs."""
+        renamed = {line.start: name for name, line in self.replaced.items()}
         for line in self.lines:
             if line.movable and line.quoted and line.end == place.offset:
                 run = contiguous(self.lines, line, lambda x: x.quoted and x.movable)
-                names = [x.name for x in run]
+                names = [renamed.get(x.start, x.name) for x in run]
                 if len(run) >= 3 and names == sorted(names) and not any(x in self.removed for x in run):
-                    later = [x for x in run if x.name > header]
+                    later = [x for x, name in zip(run, names, strict=True) if name > header]
                     return _Place(later[0].start) if later else place
         return place
 
