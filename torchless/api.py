@@ -16,7 +16,7 @@ from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.outcome import placed, unit_of
-from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, proved
+from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
 from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
 from torchless.project.target import read_target
@@ -132,11 +132,12 @@ def _migrate(
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
     stale = seen.suppressor.stale(looked_at, lambda prefix: not (options.select or options.ignore))
+    left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys())]
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     result = MigrateResult(
         root=project.root,
         units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
-        findings=tuple(placed(f, read) for f in (*analysis.findings, *left_in_foreign(seen), *stale)),
+        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *stale)),
         changes={path: change for path, change in changes.items() if change.old != change.new},
         edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
         found=_found(drafts),

@@ -77,3 +77,18 @@ def test_an_outsider_that_breaks_for_another_reason_backs_the_unit_out(write: Wr
     assert (ran.statuses, ran.new) == ({"a.cu:a": "backed out"}, {})
     (failed,) = ran.findings("a.cu:a", "TL008")
     assert failed.path == "c.cu"
+
+
+def test_an_include_of_torch_that_nothing_uses_is_named(write: Write) -> None:
+    checkout = write(
+        {
+            **{path: text for path, text in FILES.items() if path.startswith("include/aiter")},
+            "include/old.h": f"#pragma once\n{TORCH}int old();\n",
+            "d.cu": f'#include "old.h"\n{TORCH}int d;\n',
+        }
+    )
+    ran = checkout.migrate(".")
+    assert ran.new == {}
+    left = [("TL101", "d.cu", 2), ("TL101", "include/old.h", 2)]
+    assert [(f.code, f.path, f.line) for f in ran.result.findings] == left
+    assert [f.path for f in checkout.migrate("d.cu").result.findings] == ["d.cu"]

@@ -18,7 +18,9 @@ from torchless.plan.opus import define_in_units, guarded_headers, invert_at_root
 from torchless.plan.prove import Proof, prove
 from torchless.plan.suppression import Suppressor
 from torchless.project.target import CORE_HEADERS
-from torchless.rewrites.includes import INTEROP
+from torchless.rewrites.include_lines import include_lines
+from torchless.rewrites.includes import INTEROP, is_torch_header
+from torchless.rewrites.scopes import find_scopes
 from torchless.rules.model import Ruleset
 from torchless.selection import Selection, is_header
 from torchless.units.build import CodeBase, Group, Grouping, group
@@ -127,6 +129,32 @@ def left_in_foreign(seen: Grouped) -> list[Finding]:
             if f.edits or f.blocks
         ]
     return out
+
+
+def left_includes(seen: Grouped, drafts: Sequence[Draft], changed: Collection[str]) -> list[Finding]:
+    """Includes of torch that stay in selected files which are no part of any unit: nothing in them uses torch.
+
+    ``changed`` are the files with edits of any kind.
+    """
+    analysis = seen.analysis
+    modules = {name for d in drafts for name in d.group.modules}
+    spoken_for = {e.path for d in drafts for e in d.group.entities}.union(changed)
+    spoken_for.update(s for m in analysis.project.modules if m.name in modules for s in m.sources)
+    return [
+        Finding(
+            "TL101",
+            f"{line.header} stays: nothing in this file uses it, but a file that includes this one may",
+            path,
+            line.header_start,
+            line.header_end,
+            Tier.DISPLAY,
+            help="take the line out and build what includes this file",
+        )
+        for path, view in sorted(analysis.views.items())
+        if analysis.selection.covers(path) and path not in spoken_for and not is_foreign(path)
+        for line in include_lines(view, find_scopes(view.tokens))
+        if is_torch_header(line.header)
+    ]
 
 
 def _with_findings(draft: Draft, findings: Sequence[Finding]) -> Draft:
