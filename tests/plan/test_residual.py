@@ -32,3 +32,15 @@ def test_torchs_own_words_are() -> None:
     assert left_in("void f(Tensor& x);", Tensor="at::Tensor") == ["Tensor"]
     text = "using namespace at;\nvoid f(IntArrayRef s);"
     assert left_in(text, IntArrayRef="at::ArrayRef") == ["IntArrayRef"]
+
+
+def test_what_a_blocked_call_is_given_goes_with_it() -> None:
+    def left(text: str) -> list[str]:
+        at = text.index("torch::TensorOptions")
+        view = make_view(SourceFile(PATH, text.encode()))
+        blocked = [(at, at + len("torch::TensorOptions"))]
+        return [text[f.start : f.end] for f in residual(view, blocked, blocked)]
+
+    assert left("auto o = torch::TensorOptions().dtype(d).device(at::device_of(x), f(at::kCUDA));") == []
+    assert left("f(at::device_of(x), torch::TensorOptions().dtype(d));") == ["at::device_of"]
+    assert left("torch::TensorOptions().dtype(d); g(at::kCUDA);") == ["at::kCUDA"]

@@ -95,6 +95,23 @@ def test_message_and_help_show_what_was_matched() -> None:
     assert finding.help == "pass ids.device_id, or make the allocation that needs the device in Python"
 
 
+def test_a_chain_of_what_blocks_is_said_once() -> None:
+    def said(text: str) -> list[tuple[str, str]]:
+        return [(f.code, f.message) for f in examine(view_of(text, ["x: tensor", "y: tensor"]), RULES).findings]
+
+    text = "run(x.transpose(0, 1).contiguous().view(n));"
+    assert said(text) == [("TL294", "x.transpose(0, 1).contiguous().view(...) is an operation of torch")]
+    # the rest of the chain is accounted for all the same
+    covered = examine(view_of(text, ["x: tensor"]), RULES).covered
+    assert [text[start:end] for start, end in covered] == [".transpose(", ").contiguous().view(", ")"]
+    # one chain in the arguments of another, and two beside each other
+    assert [m for _, m in said("y.copy_(x.transpose(0, 1)); x.sum();")] == [
+        "y.copy_(...) is an operation of torch",
+        "x.transpose(...) is an operation of torch",
+        "x.sum(...) is an operation of torch",
+    ]
+
+
 def test_a_project_macro_that_ends_in_a_check_needs_its_semicolon() -> None:
     header = (
         "#define CHECK_A(x) TORCH_CHECK(x, #x)\n#define CHECK_B(x) \\\n  CHECK_A(x); CHECK_A(x)\n#define C(x) f(x);\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from torchless.facts.typing import FileView, canonical, object_class, postfix_start, qualified_start
 from torchless.model import Confidence, Finding, Tier
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, Token
 
 # Members that a target tensor offers under the same name with the same meaning. Source: the target's header.
 CARRIED_MEMBERS = frozenset({"size", "stride", "numel", "dim", "is_contiguous", "element_size", "data_ptr"})
@@ -70,7 +70,26 @@ class _Spans:
 
 
 def _taken_from(view: FileView, i: int, stopped: _Spans) -> bool:
-    """Whether the member at ``i`` is taken from what a blocked call gives: ``x.options().dtype(...)``."""
+    """Whether ``i`` is a member of what a blocked call gives, or an argument of one: ``x.options().device(f(y))``."""
+    while i >= 0 and not _is_taken(view, i, stopped):
+        i = _callee_around(view.tokens, i)
+    return i >= 0
+
+
+def _callee_around(tokens: Sequence[Token], i: int) -> int:
+    """Index of the name that is called with the token at ``i`` in its arguments, or -1."""
+    depth = 0
+    for k in range(i - 1, 0, -1):
+        text = tokens[k].text
+        if text in (b";", b"{", b"}"):
+            return -1
+        depth += (text == b")") - (text == b"(")
+        if depth < 0:
+            return k - 1 if tokens[k - 1].kind is Kind.NAME else -1
+    return -1
+
+
+def _is_taken(view: FileView, i: int, stopped: _Spans) -> bool:
     if i < 2 or view.tokens[i - 1].text not in (b".", b"->") or view.tokens[i - 2].text != b")":
         return False
     return any(t.start in stopped for t in view.tokens[postfix_start(view, i - 2) : i - 1] if t.kind is Kind.NAME)

@@ -103,10 +103,22 @@ def examine(view: FileView, ruleset: Ruleset, options: Options | None = None) ->
     standing = choose([h for h in hits if not _in_any(tokens[h.match.first].start, spans)])
     _render_all(site, standing)
     claimed = {i for hit in standing for i in hit.claimed}
-    out = [_finding(site, hit, options) for hit in standing if not hit.pattern.yields] + whole
+    linked = _links(standing)
+    out = [_finding(site, h, options) for h in standing if not h.pattern.yields and id(h) not in linked] + whole
     out += [f for at, f in doubts.items() if at not in claimed and not _in_any(tokens[at].start, spans)]
     covered = _coverage(site, standing) + spans + [(e.start, e.end) for f in whole for e in f.edits]
     return Examined(tuple(sorted(out, key=lambda f: (f.start, f.end, f.code, f.message))), tuple(sorted(covered)))
+
+
+def _links(standing: list[_Hit]) -> frozenset[int]:
+    """The ids of blockers that a longer blocker of the same rule goes on from: x.t() in x.t().contiguous()."""
+    chains: dict[tuple[str, int], list[_Hit]] = {}
+    for hit in standing:
+        if hit.pattern.blocks:
+            chains.setdefault((hit.rule.code, hit.match.first), []).append(hit)
+    return frozenset(
+        id(hit) for chain in chains.values() for hit in chain if any(hit.match.last < h.match.last for h in chain)
+    )
 
 
 def _in_any(offset: int, spans: list[tuple[int, int]]) -> bool:
