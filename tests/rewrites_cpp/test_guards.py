@@ -145,6 +145,15 @@ def test_a_guarded_callee_is_enough(keeps) -> None:
     assert keeps(guards(guarded=("launch",)), text) == []
 
 
+def test_a_guarded_callee_in_a_macro_is_enough(view) -> None:
+    body = "void f(at::Tensor& x)\n{\n    RUN(x);\n}\n"
+    by_macro = "#define RUN(x) launch(x)\n"
+    assert guards(guarded=("launch",))(view(by_macro + body)) == []
+    # but not when the macro launches something else as well
+    more = "#define RUN(x) launch(x); k<<<1, 1>>>(x)\n"
+    assert [f.code for f in guards(guarded=("launch",))(view(more + body))] == ["TL403"]
+
+
 def test_a_lock_guard_is_no_device_guard(view) -> None:
     text = "void f(at::Tensor& x)\n{\n    std::lock_guard<std::mutex> lock(m);\n    launch(x);\n}\n"
     assert [f.code for f in guards()(view(text))] == ["TL403"]

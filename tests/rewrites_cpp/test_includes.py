@@ -253,6 +253,19 @@ def test_standard_headers_that_came_through_torch(view, path: str, provided: lis
     assert [e.new.decode().split()[1] for f in found if f.code == "TL105" for e in f.edits] == added
 
 
+@pytest.mark.parametrize("path", ["x.cu", "x.h"])
+def test_nothing_is_lost_while_torch_stays(view, path: str) -> None:
+    text = "#include <torch/all.h>\nstd::optional<int64_t> f(int n, torch::Tensor& x) { return std::max(n, 1); }\n"
+    for lost_torch in (False, True):
+        found = includes(requires=["aiter_tensor.h"], lost_torch=lost_torch)(view(text, path))
+        assert sorted(f.code for f in found) == ["TL101", "TL102"]
+    # one that is not always compiled brings nothing
+    found = includes(lost_torch=True)(
+        view(f"#ifdef A\n{text.replace('torch/all.h>', 'torch/all.h>' + chr(10) + '#endif')}")
+    )
+    assert "TL105" in [f.code for f in found]
+
+
 def test_standard_headers_lost_by_an_included_header(view) -> None:
     text = '#include "common.h"\nauto x = std::min(a, b);\n'
     assert includes()(view(text)) == []

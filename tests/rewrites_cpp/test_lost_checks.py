@@ -242,3 +242,12 @@ def test_elements_without_a_counterpart_block(keeps, element: str) -> None:
 def test_a_message_that_names_the_dtype_is_no_check(view) -> None:
     body = '    TORCH_CHECK(n > 0, "got ", p.scalar_type());\n    run(p.data_ptr<float>());\n'
     assert len(checks(view(function(body)))) == 1
+
+
+def test_a_template_parameter_may_guard_a_check(view) -> None:
+    body = "    int* p = SIZE > 1 ? k.value().data_ptr<int>() : nullptr;\n"
+    text = "template <typename T, int SIZE>\n" + function(body, "std::optional<at::Tensor> k")
+    [check] = checks(view(text))
+    assert check.startswith("AITER_CHECK(!(SIZE > 1) || k->dtype() == AITER_DTYPE_i32, __func__,")
+    # a name that nobody declared in sight does not
+    assert checks(view(function(body, "std::optional<at::Tensor> k"))) == []

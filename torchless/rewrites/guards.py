@@ -45,7 +45,7 @@ def add_guards(
     """
     scopes = find_scopes(view.tokens)
     uses = tensor_uses(view, scopes)
-    launching_macros = _launching_macros(scopes, launches)
+    launching_macros = _launching_macros(scopes, lambda name: launches(name) and not guarded(name))
     out = []
     for function in entry_points:
         opener = token_at(view, function.body_start)

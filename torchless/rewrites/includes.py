@@ -244,7 +244,8 @@ class _Plan:
             wanted.add(COMMON)  # its other half: nobody can tell which of its names are used
         own = [h for h in own_headers if not self._is_direct(h) and h != self.view.source.path.rsplit("/", 1)[-1]]
         quoted = self._missing(wanted)
-        lost = bool(self.removed) or lost_torch
+        stays = any(self.is_torch(line.header) and line.movable for line in self.lines if line not in self.removed)
+        lost = (bool(self.removed) or lost_torch) and not stays
         standard = self._lost_standard(header_file=_is_header(self.view.source.path) and bool(gone)) if lost else []
         place = self._quoted_place()
         rank = 0

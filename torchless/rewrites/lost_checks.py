@@ -27,7 +27,7 @@ from torchless.rewrites.statements import (
     statements,
 )
 from torchless.rewrites.typed_accessors import TypedAccess, typed_accesses
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, match_angle
 
 _CODE = "TL310"
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
@@ -84,6 +84,15 @@ class _Restorer:
         self.names = {
             self.tokens[p.name].text.decode("latin-1") for p in parameters(scopes, block.params) if p.name >= 0
         }
+        self.names |= self._template_names()
+
+    def _template_names(self) -> set[str]:
+        """The names in the function's template head, parameters among them."""
+        head = self.block.head
+        close = match_angle(self.tokens, head + 1) if self.tokens[head].text == b"template" else -1
+        return (
+            {t.text.decode("latin-1") for t in self.tokens[head:close] if t.kind is Kind.NAME} if close > 0 else set()
+        )
 
     def findings(self) -> list[Finding]:
         """One finding with an edit per place, then one for what cannot be put back."""
