@@ -248,6 +248,6 @@ def test_a_template_parameter_may_guard_a_check(view) -> None:
     body = "    int* p = SIZE > 1 ? k.value().data_ptr<int>() : nullptr;\n"
     text = "template <typename T, int SIZE>\n" + function(body, "std::optional<at::Tensor> k")
     [check] = checks(view(text))
-    assert check.startswith("AITER_CHECK(!(SIZE > 1) || k->dtype() == AITER_DTYPE_i32, __func__,")
+    assert check.startswith("AITER_CHECK(!(SIZE > 1) || k.value().dtype() == AITER_DTYPE_i32, __func__,")
     # a name that nobody declared in sight does not
     assert checks(view(function(body, "std::optional<at::Tensor> k"))) == []

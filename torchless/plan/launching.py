@@ -25,10 +25,12 @@ def find_launching(
 ) -> Launching:
     """Start from the functions and macros with a <<<...>>> of their own and follow calls backwards, by name.
 
-    Names are compared without their namespaces: too many launchers make a guard too many, never one too few.
+    A call of what guards itself does not make a launcher. Names are compared without their namespaces, and a name
+    guards only if all that have it do: too many launchers make a guard too many, never one too few.
     """
     launch = {name.rsplit("::", 1)[-1] for name, group in functions.items() if any(f.launches for f in group)}
-    guard: set[str] = set()
+    defined: dict[str, set[Entity]] = {}
+    guarding: set[Entity] = set()
     calls: dict[str, set[str]] = {}
     for path, view in views.items():
         holder: Entity | None = None
@@ -37,16 +39,20 @@ def find_launching(
                 holder = index.at(path, token.start)
             if holder is None or holder.kind not in ("function", "macro"):
                 continue
+            if holder.defines:
+                defined.setdefault(holder.last_name, set()).add(holder)
             if token.text == b"<<<":
                 launch.add(holder.last_name)
             elif token.kind is Kind.NAME:
                 if GUARD.fullmatch(token.text):
-                    guard.add(holder.last_name)
+                    guarding.add(holder)
                 calls.setdefault(token.text.decode("latin-1"), set()).add(holder.last_name)
-    pending = sorted(launch)
+    guard = {name for name, holders in defined.items() if holders <= guarding}
+    pending = sorted(launch - guard)
     while pending:
         for caller in sorted(calls.get(pending.pop(), ())):
             if caller not in launch:
                 launch.add(caller)
-                pending.append(caller)
+                if caller not in guard:
+                    pending.append(caller)
     return Launching(frozenset(launch), frozenset(guard))

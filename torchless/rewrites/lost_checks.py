@@ -177,7 +177,9 @@ class _Restorer:
             return f"({_negated(guard)} || {plain})" if guard else plain
         guard = conditions.pop() if len(conditions) == 1 else ""
         guard = guard or f"{access.name}.has_value()"
-        return f"({_negated(guard)} || {access.name}->dtype() {test})"
+        # a condition about something else does not say that there is a value: .value() throws as it did
+        value = "->" if access.name in _names_in(guard) else ".value()."
+        return f"({_negated(guard)} || {access.name}{value}dtype() {test})"
 
     def _reference(self, accesses: list[TypedAccess]) -> str:
         """The tensor whose dtype is dispatched to give the type of the accesses; "" when nobody knows."""
