@@ -1,0 +1,1 @@
+"""What each translation unit really reads, with ``#if`` conditions honoured, without a compiler."""
