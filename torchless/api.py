@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torchless.analysis import Analyst
+from torchless.errors import UsageError
 from torchless.facts.cache import Cache
 from torchless.facts.flags import HeadersError
 from torchless.facts.stubs import stub_dirs
@@ -31,10 +32,6 @@ from torchless.units.build import why_joined as chain_of_reasons
 from torchless.workers import parse
 
 __all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
-
-
-class UsageError(Exception):
-    """The request cannot be carried out as asked; the message is one line for the person who asked."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,9 @@ def _migrate(
     drafts, assembled, proof = proved(drafts, seen, options, progress)
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
-    stale = seen.suppressor.stale(looked_at, lambda prefix: not (options.select or options.ignore))
+    linted = {rule.code for rule in ruleset.rules if rule.lint}
+    everything = not (options.select or options.ignore)
+    stale = seen.suppressor.stale(looked_at, lambda p: everything and not any(code.startswith(p) for code in linted))
     left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys())]
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     result = MigrateResult(

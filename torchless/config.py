@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from torchless.api import MigrateOptions, UsageError
+from torchless.errors import UsageError
+from torchless.options import CheckOptions, MigrateOptions
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,6 +25,7 @@ else:
 HEADERS = ("stubs", "system")
 CHECKS = ("aiter", "throw")
 OPUS_GUARD = ("root", "define")
+Options = TypeVar("Options", MigrateOptions, CheckOptions)
 
 
 class ConfigError(UsageError):
@@ -32,7 +34,7 @@ class ConfigError(UsageError):
 
 @dataclass(frozen=True)
 class _Key:
-    """What a key of the settings file may hold: kind is "flag", "count", "text", "texts" or "paths"."""
+    """What a key of the settings file may hold: kind is "flag", "count", "text", "texts", "path" or "paths"."""
 
     field: str
     kind: str
@@ -55,12 +57,14 @@ KEYS: Mapping[str, _Key] = {
     "assume-target": _Key("assume_target", "flag"),
     "rules": _Key("rule_files", "paths"),
     "opus-guard": _Key("opus_guard", "text", OPUS_GUARD),
+    "heavy": _Key("heavy", "texts"),
+    "baseline": _Key("baseline", "path"),
 }
 
 
 @dataclass(frozen=True)
 class Config:
-    """The settings that were found: the file ("" when there is none) and values by field of MigrateOptions."""
+    """The settings that were found: the file ("" when there is none) and values by field of the options."""
 
     file: str
     values: Mapping[str, Any]
@@ -110,12 +114,15 @@ def _value(path: Path, name: str, key: _Key, value: object) -> object:
         if key.choices and value not in key.choices:
             raise ConfigError(f"{path}: {name} must be one of {', '.join(key.choices)}, not {value!r}")
         return value
+    if key.kind == "path" and isinstance(value, str):
+        return str(path.parent / value)
     if key.kind in ("texts", "paths") and isinstance(value, list) and all(isinstance(v, str) for v in value):
         return tuple(str(path.parent / v) for v in value) if key.kind == "paths" else tuple(value)
     wanted = {
         "flag": "true or false",
         "count": "a whole number, 0 or more",
         "text": "a string",
+        "path": "a string",
         "texts": "a list of strings",
         "paths": "a list of strings",
     }[key.kind]
@@ -131,14 +138,16 @@ def _kind_of(value: object) -> str:
     return names.get(type(value), "a date or a time")
 
 
-def merge(config: Config, flags: Mapping[str, Any], paths: Sequence[str]) -> MigrateOptions:
-    """Lay flags over settings over defaults. A flag that is None or () was not given.
+def merge(config: Config, flags: Mapping[str, Any], defaults: Options) -> Options:
+    """Lay flags over settings over ``defaults``. A flag that is None or () was not given.
 
-    Raises UsageError for values that no parser can use: a define that is none, an architecture that is none, a
+    Settings that the kind of options does not know are for another command. Raises UsageError for values that no parser can use: a define that is none, an architecture that is none, a
     missing include folder or rule file.
     """
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
-    options = replace(MigrateOptions(paths=tuple(paths)), **{**config.values, **given})
+    known = {field.name for field in fields(defaults)}
+    settings = {name: value for name, value in config.values.items() if name in known}
+    options = replace(defaults, **{**settings, **given})
 
     def refuse(field: str, message: str) -> UsageError:
         return UsageError(message if field in given else f"{config.file}: {message}")

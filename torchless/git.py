@@ -7,10 +7,12 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from torchless.errors import ToolError
+
 _FILES_PER_CALL = 500  # keeps the command line far below the system's limit
 
 
-class GitError(Exception):
+class GitError(ToolError):
     """git is there but did not answer; the message is one line."""
 
 

@@ -52,12 +52,21 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """A further place that explains a finding, such as a step of an include chain. ``line`` is 1-based, 0 for none."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that torchless saw at one place.
 
     ``edits`` may be empty. ``blocks`` says that the unit it belongs to must not be migrated; then ``help`` says
     what a person would do. ``unit`` is filled in by the planner. ``line``/``column`` are 1-based (column in bytes),
-    0 where nobody computed them.
+    0 where nobody computed them. ``related`` are the places that lead to it, in order (an include chain).
     """
 
     code: str
@@ -74,6 +83,7 @@ class Finding:
     unit: str = ""
     line: int = 0
     column: int = 0
+    related: tuple[Related, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a caller can ask of a migration."""
+"""What a caller can ask of a migration, and of a check."""
 
 from __future__ import annotations
 
@@ -40,4 +40,38 @@ class MigrateOptions:
 
     def dropped(self, code: str) -> bool:
         """Whether the user does not want what ``code`` does."""
-        return codes_match(code, self.ignore) or (bool(self.select) and not codes_match(code, self.select))
+        return is_dropped(code, self.select, self.ignore)
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What to check and how.
+
+    ``paths``, ``select`` and ``ignore`` are as for a migration; paths may also name Python files and the JIT
+    configuration. ``heavy`` are further headers to watch, each "PATTERN=CATEGORY". ``since`` is a git revision: only
+    findings that the change since then touches are kept. ``baseline`` is a file of findings that are known.
+    """
+
+    paths: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    cache: bool = True
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    arch: str = "gfx942"
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    rule_files: tuple[str, ...] = ()
+    heavy: tuple[str, ...] = ()
+    since: str = ""
+    baseline: str = ""
+
+    def dropped(self, code: str) -> bool:
+        """Whether the user does not want what ``code`` looks for."""
+        return is_dropped(code, self.select, self.ignore)
+
+
+def is_dropped(code: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+    """Whether ``code`` is ignored, or something else is selected. Both hold codes or prefixes of codes."""
+    return codes_match(code, ignore) or (bool(select) and not codes_match(code, select))

@@ -20,7 +20,7 @@ from typing import Any
 import torchless
 from torchless.facts import flags
 from torchless.facts.cache import Cache
-from torchless.model import Confidence, Edit, Finding, LedgerEntry, Tier, Unit, UnitStatus
+from torchless.model import Confidence, Edit, Finding, LedgerEntry, Related, Tier, Unit, UnitStatus
 from torchless.options import MigrateOptions
 from torchless.text.writer import FileChange
 
@@ -126,11 +126,14 @@ def edit_of(row: list[Any]) -> Edit:
 
 def finding_of(row: list[Any]) -> Finding:
     """The Finding that encode() made ``row`` of."""
-    code, message, path, start, end, tier, edits, confidence, blocks, advice, requires, unit, line, column = row
+    code, message, path, start, end, tier, edits, confidence, blocks, advice, requires, unit, line, column, near = row
     made = tuple(edit_of(e) for e in edits)
     needed = tuple(requires)
     sure = Confidence(confidence)
-    return Finding(code, message, path, start, end, Tier(tier), made, sure, blocks, advice, needed, unit, line, column)
+    places = tuple(Related(*place) for place in near)
+    return Finding(
+        code, message, path, start, end, Tier(tier), made, sure, blocks, advice, needed, unit, line, column, places
+    )
 
 
 def unit_of(row: list[Any]) -> Unit:

@@ -120,7 +120,7 @@ def test_a_value_that_makes_no_sense_names_the_file_it_came_from(tmp_path):
     (tmp_path / "torchless.toml").write_text('arch = "sm_90"\n')
     config = load_config(tmp_path)
     with pytest.raises(UsageError, match=rf"^{tmp_path}/torchless.toml: not an architecture"):
-        merge(config, {}, ())
+        merge(config, {}, MigrateOptions(()))
 
 
 def test_the_command_line_reports_them(run, fake, checkout):

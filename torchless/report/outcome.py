@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from torchless.api import MigrateResult
+from torchless.exitcodes import BACKED_OUT, FAILED, NOTHING_LEFT, SOMETHING_LEFT
 from torchless.model import Finding, Tier, Unit, UnitStatus
-
-NOTHING_LEFT, SOMETHING_LEFT, FAILED, BACKED_OUT = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)

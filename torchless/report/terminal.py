@@ -11,7 +11,7 @@ from typing import IO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from torchless import api
+from torchless.options import Progress as Callback
 
 PIPED_WIDTH = 120
 
@@ -39,7 +39,7 @@ def page_text(page: Console) -> str:
 
 
 @contextmanager
-def progress_bar(choice: str, stream: IO[str], quiet: bool) -> Iterator[api.Progress]:
+def progress_bar(choice: str, stream: IO[str], quiet: bool) -> Iterator[Callback]:
     """Give a callback that draws a bar on ``stream`` while the block runs; silent when piped or ``quiet``."""
     if quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda stage, done, total: None

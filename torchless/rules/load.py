@@ -27,8 +27,8 @@ else:
 Tables = dict[str, dict[str, str]]
 
 _RULE_KEYS = {
-    "code", "name", "summary", "what", "why", "tier", "tier_reason", "safety", "blocks", "help", "rewrite", "pattern",
-    "example", "where", "within", "not_within", "requires", "needs",
+    "code", "name", "summary", "what", "why", "tier", "tier_reason", "safety", "blocks", "help", "rewrite", "lint",
+    "pattern", "example", "where", "within", "not_within", "requires", "needs",
 }  # fmt: skip
 _DOC_KEYS = ("code", "name", "summary", "what", "why", "tier_reason")
 _PATTERN_KEYS = {
@@ -88,9 +88,8 @@ def _rule(section: Any, file: str, number: int, sets: Tables) -> Rule:
     code = section.get("code")
     origin = f"{file} [{code}]" if isinstance(code, str) else f"{file} [rule {number}]"
     _check_keys(section, _RULE_KEYS, origin)
-    texts = {
-        key: _string(section.get(key, ""), origin, key).strip() for key in (*_DOC_KEYS, "safety", "help", "rewrite")
-    }
+    keys = (*_DOC_KEYS, "safety", "help", "rewrite", "lint")
+    texts = {key: _string(section.get(key, ""), origin, key).strip() for key in keys}
     for key in _DOC_KEYS:
         if not texts[key]:
             raise RuleError(f"{origin}: {key!r} is missing")
@@ -102,8 +101,8 @@ def _rule(section: Any, file: str, number: int, sets: Tables) -> Rule:
         _pattern(p, section, f"{origin} pattern {k}", sets, texts["summary"], tier, blocks)
         for k, p in enumerate(_list(section.get("pattern", []), origin, "pattern"), 1)
     )
-    if not patterns and not texts["rewrite"]:
-        raise RuleError(f"{origin}: neither a pattern nor a rewrite")
+    if sum((bool(patterns or texts["rewrite"]), bool(texts["lint"]))) != 1:
+        raise RuleError(f"{origin}: needs patterns or a rewrite, or else a lint")
     examples = tuple(
         _example(e, f"{origin} example {k}")
         for k, e in enumerate(_list(section.get("example", []), origin, "example"), 1)
@@ -112,7 +111,7 @@ def _rule(section: Any, file: str, number: int, sets: Tables) -> Rule:
         raise RuleError(f"{origin}: 'example' is missing: a rule is its own test")
     return Rule(
         texts["code"], texts["name"], texts["summary"], texts["what"], texts["why"], tier, texts["tier_reason"],
-        texts["safety"], blocks, texts["help"], texts["rewrite"], patterns, examples, origin,
+        texts["safety"], blocks, texts["help"], texts["rewrite"], texts["lint"], patterns, examples, origin,
     )  # fmt: skip
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from torchless.errors import ToolError
 from torchless.model import Tier
 from torchless.rules.pattern import Pattern, Template
 
 
-class RuleError(Exception):
+class RuleError(ToolError):
     """A rule file cannot be used; the message is one line that names the file and the section."""
 
 
@@ -67,7 +68,9 @@ class Example:
 class Rule:
     """A section of a rule file: documentation, behaviour and tests of one code.
 
-    ``rewrite`` names the room torchless/rewrites/ that implements what no pattern can say ("" when patterns do it all).
+    ``rewrite`` names the module of torchless/rewrites/ that implements what no pattern can say ("" when patterns do it
+    all). ``lint`` names the module of torchless/lints/ that looks for it instead, in `torchless check`; a migration
+    leaves such a rule alone unless it is selected.
     """
 
     code: str
@@ -81,6 +84,7 @@ class Rule:
     blocks: bool
     help: str
     rewrite: str
+    lint: str
     patterns: tuple[PatternRule, ...]
     examples: tuple[Example, ...]
     origin: str  # "dtypes.toml [TL210]", for messages

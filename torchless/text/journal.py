@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from torchless.errors import ToolError
 from torchless.text import disk
 
 FOLDER = ".torchless"
@@ -27,7 +28,7 @@ _VERSION = 1
 _MODE = 0o644
 
 
-class WriteError(Exception):
+class WriteError(ToolError):
     """A write, undo or recovery that was refused or failed. One line; ``paths`` are the files at fault."""
 
     def __init__(self, message: str, paths: tuple[str, ...] = ()) -> None:
