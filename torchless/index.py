@@ -156,12 +156,19 @@ class Index:
     def _read(self, path: str) -> bytes:
         """The bytes of a file, and its stamp put on record: settled only if nothing can have happened unnoticed."""
         now = time.time_ns()
-        with open(os.open(self._absolute(path), _OPEN), "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
+        place = self._absolute(path)
+        handle = os.open(place, _OPEN)
+        try:
+            status = os.fstat(handle)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
             if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", path)
-            data = file.readall()
-            stamp, after = _stamp(status), _stamp(os.fstat(file.fileno()))
+                raise OSError(errno.EINVAL, "Not a regular file", place)
+            with open(handle, "rb", buffering=0, closefd=False) as file:
+                data = file.readall()
+            stamp, after = _stamp(status), _stamp(os.fstat(handle))
+        finally:
+            os.close(handle)
         key = hashlib.sha256(data).digest()[:_KEY]
         settled = stamp == after and stamp[0] == len(data) and max(stamp[1:3]) + _SETTLED < now
         row = (stamp, settled, key)
@@ -218,6 +225,21 @@ class Index:
                 if spare < 0 or not take(key):
                     break
         return {path: self._paths[path] for path in reversed(paths)}, dict(reversed(bodies.items()))
+
+
+def default_folder() -> Path:
+    """Where the cache is kept: TORCHLESS_CACHE_DIR, or the user's cache folder."""
+    folder = os.environ.get("TORCHLESS_CACHE_DIR")
+    if not folder:
+        import platformdirs  # here: where the variable is set, nothing else needs it
+
+        folder = platformdirs.user_cache_dir("torchless")
+    return Path(folder)
+
+
+def open_index(root: Path | str, stored: bool = True) -> Index:
+    """The index of the project at ``root``: the one in the cache folder, or one in memory when not ``stored``."""
+    return Index(root, default_folder() if stored else None)
 
 
 def _stamp(status: os.stat_result) -> Stamp:

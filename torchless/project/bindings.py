@@ -6,14 +6,18 @@ Macro bodies are plain text to a compiler until they are expanded, so rows are f
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
+from torchless.index import Index
 from torchless.project.model import BindingArg, BindingMacro, BindingRow, BindingTu
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_angle, match_forward
 from torchless.text.source import SourceFile
 
+_VERSION = 1  # of what is stored in an index for the same bytes
 MACRO_SUFFIX = "_PYBIND"
 SETTER_MACRO = "AITER_SET_STREAM_PYBIND"
 SETTER_NAME = "_set_current_hip_stream"  # what the target's dispatcher calls before each develop op
@@ -21,33 +25,57 @@ MODULE_MACRO = b"PYBIND11_MODULE"
 Problem = tuple[str, str]
 
 
-def read_bindings(root: Path, paths: Iterable[str]) -> tuple[list[BindingMacro], list[BindingTu], list[Problem]]:
+def read_bindings(
+    root: Path, paths: Iterable[str], index: Index | None = None
+) -> tuple[list[BindingMacro], list[BindingTu], list[Problem]]:
     """The binding macros and binding TUs in the files ``paths`` (root-relative), in that order, and what went wrong.
 
-    A file that names neither costs one read and two searches.
+    A file that names neither costs one read and two searches; one that ``index`` knows not even that.
     """
+    index = index or Index(root)
     macros: list[BindingMacro] = []
-    modules: list[SourceFile] = []
+    found: list[BindingTu] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            data = (root / path).read_bytes()
+            scan = index.get(path, "bindings", _VERSION, _scan)
         except OSError as error:
             problems.append((path, f"cannot read: {error.strerror}"))
             continue
-        if MACRO_SUFFIX.encode() in data and b"define" in data:
-            macros += binding_macros(SourceFile(path, data))
-        if MODULE_MACRO in data:
-            modules.append(SourceFile(path, data))
+        if scan is not None:
+            macros += [_macro_of(path, row) for row in scan[0]]
+            found += [_tu_of(path, row) for row in scan[1]]
+    for path, blocks in Counter(tu.path for tu in found).items():
+        if blocks > 1:
+            problems.append((path, f"{blocks} {MODULE_MACRO.decode()} blocks in one file"))
     known = {macro.name for macro in macros}
     macros = [replace(m, expands=tuple(name for name in m.expands if name in known)) for m in macros]
-    tus: list[BindingTu] = []
-    for source in modules:
-        found = binding_tus(source, known)
-        tus += found
-        if len(found) > 1:
-            problems.append((source.path, f"{len(found)} {MODULE_MACRO.decode()} blocks in one file"))
-    return macros, tus, problems
+    return macros, [_expanding(tu, known) for tu in found], problems
+
+
+def _scan(data: bytes) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] | None:
+    """The fields of the macros and of the binding blocks in ``data``, with "" for its name; None for a file without."""
+    source = SourceFile("", data)
+    macros = binding_macros(source) if MACRO_SUFFIX.encode() in data and b"define" in data else []
+    tus = _binding_blocks(source) if MODULE_MACRO in data else []
+    return ([astuple(m) for m in macros], [astuple(tu) for tu in tus]) if macros or tus else None
+
+
+def _macro_of(path: str, row: tuple[Any, ...]) -> BindingMacro:
+    name, _, start, body_start, body_end, rows, *rest = row
+    return BindingMacro(name, path, start, body_start, body_end, _rows_of(path, rows), *rest)
+
+
+def _tu_of(path: str, row: tuple[Any, ...]) -> BindingTu:
+    _, names, rows, *rest = row
+    return BindingTu(path, names, _rows_of(path, rows), *rest)
+
+
+def _rows_of(path: str, rows: tuple[tuple[Any, ...], ...]) -> tuple[BindingRow, ...]:
+    return tuple(
+        BindingRow(path, start, end, name, target, tuple(BindingArg(*arg) for arg in args), macro, line)
+        for _, start, end, name, target, args, macro, line in rows
+    )
 
 
 def binding_macros(source: SourceFile) -> list[BindingMacro]:
@@ -57,20 +85,20 @@ def binding_macros(source: SourceFile) -> list[BindingMacro]:
     """
     found = []
     for tokens in _definitions(source.data):
-        name = tokens[0].text.decode()
+        name = tokens[0].text.decode("utf-8", "replace")
         body = tokens[1:]
         variable = "m"
         if body and body[0].text == b"(" and body[0].start == tokens[0].end:
             close = match_forward(body, 0)
             if close > 1:
-                variable = body[1].text.decode()
+                variable = body[1].text.decode("utf-8", "replace")
             body = body[close + 1 :]
         if not body:
             continue
         rows = binding_rows(source, body, variable, name)
         if not rows and not name.endswith(MACRO_SUFFIX):
             continue
-        names = (t.text.decode() for t in body if t.kind is Kind.NAME)
+        names = (t.text.decode("utf-8", "replace") for t in body if t.kind is Kind.NAME)
         found.append(
             BindingMacro(
                 name=name,
@@ -92,6 +120,17 @@ def binding_tus(source: SourceFile, known_macros: Iterable[str] = ()) -> list[Bi
     A name counts as an expanded macro when it ends in _PYBIND or is one of ``known_macros``.
     """
     known = set(known_macros)
+    return [_expanding(tu, known) for tu in _binding_blocks(source)]
+
+
+def _expanding(tu: BindingTu, known: set[str]) -> BindingTu:
+    """``tu`` with the macros among the names of its body."""
+    macros = (name for name in tu.macros if (name.endswith(MACRO_SUFFIX) or name in known) and name != SETTER_MACRO)
+    return replace(tu, macros=tuple(macros))
+
+
+def _binding_blocks(source: SourceFile) -> list[BindingTu]:
+    """As binding_tus(), but with every name of the body as a macro."""
     tokens = [t for t in code_tokens(lex(source.data)) if not t.directive]
     found = []
     for i, token in enumerate(tokens):
@@ -104,15 +143,13 @@ def binding_tus(source: SourceFile, known_macros: Iterable[str] = ()) -> list[Bi
         if end < 0:
             continue
         arguments = split_arguments(tokens, i + 1, close)
-        variable = tokens[arguments[1][0]].text.decode() if len(arguments) > 1 else "m"
+        variable = tokens[arguments[1][0]].text.decode("utf-8", "replace") if len(arguments) > 1 else "m"
         body = tokens[close + 2 : end]
-        names = (t.text.decode() for t in body if t.kind is Kind.NAME)
+        names = (t.text.decode("utf-8", "replace") for t in body if t.kind is Kind.NAME)
         found.append(
             BindingTu(
                 path=source.path,
-                macros=tuple(
-                    dict.fromkeys(n for n in names if (n.endswith(MACRO_SUFFIX) or n in known) and n != SETTER_MACRO)
-                ),
+                macros=tuple(dict.fromkeys(names)),
                 rows=binding_rows(source, body, variable, ""),
                 body_start=tokens[close + 1].start,
                 has_stream_setter=has_setter(body),

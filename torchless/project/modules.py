@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torchless.facts.model import TuSpec
+from torchless.index import Index
 from torchless.project.model import Module, Project
 
 SOURCE_SUFFIXES = (".cu", ".cpp")  # what the JIT compiles; it ignores any other entry of srcs
 VENDORED = frozenset({"3rdparty", "third_party"})  # folders of other people's code
 Problem = tuple[str, str]
 
+_VERSION = 1  # of what is stored in an index for the same bytes
+_EXPRESSIONS = ("srcs", "extra_include", "flags_extra_cc", "flags_extra_hip")  # what is interpreted of an entry
 _OUTSIDE = "lies outside of the checkout"
 
 
@@ -101,55 +109,120 @@ def entry_spans(data: bytes) -> list[tuple[str, int, int]]:
     return spans
 
 
-def read_modules(root: Path, config_path: str) -> tuple[list[Module], list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """What the bytes of a configuration alone tell.
+
+    ``spans`` are as from entry_spans(). ``read`` holds every expression of the entries that is of the subset, with its
+    value where that is a string, else None.
+    """
+
+    entries: dict[str, Any]
+    spans: list[tuple[str, int, int]]
+    read: dict[str, str | None]
+
+
+def read_modules(root: Path, config_path: str, index: Index | None = None) -> tuple[list[Module], list[Problem]]:
     """The modules that the configuration at ``root / config_path`` describes, in its order, and what went wrong.
 
     A configuration that cannot be read or is not a JSON object gives no modules and one problem.
     """
+    names = directory_names(root)
+    version = f"{_VERSION} {names['AITER_META_DIR']}"  # all other names follow from this one
     try:
-        data = (root / config_path).read_bytes()
-        entries = json.loads(data.decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        return [], [(config_path, f"cannot read the module configuration: {error}".splitlines()[0])]
-    if not isinstance(entries, dict):
-        return [], [(config_path, "the module configuration is not a JSON object")]
+        found = (index or Index(root)).get(config_path, "modules", version, lambda data: _scan(data, names))
+    except OSError as error:
+        return [], [(config_path, f"cannot read the module configuration: {error.strerror}")]
+    except ValueError:  # more levels than can be stored; our own interpreter reads some thousand
+        return [], [(config_path, "cannot read the module configuration: it is nested too deeply")]
+    if isinstance(found, str):
+        return [], [(config_path, found)]
+    config = _Config(*found)
     problems: list[Problem] = []
     spans: dict[str, tuple[int, int]] = {}
-    for name, start, end in entry_spans(data):
+    for name, start, end in config.spans:
         if name in spans:
             problems.append((config_path, f"{name} is described twice; the last description counts"))
         spans[name] = (start, end)
-    names = directory_names(root)
+    kinds = _Kinds(root)
     modules = []
-    for name, entry in entries.items():
+    for name, entry in config.entries.items():
         if not isinstance(entry, dict):
             problems.append((config_path, f"{name}: the description is not a JSON object"))
             continue
-        module, found = _module(root, name, entry, names, spans.get(name, (-1, -1)))
+        module, wrong = _module(kinds, name, entry, names, config.read, spans.get(name, (-1, -1)))
         modules.append(module)
-        problems += [(config_path, f"{name}: {message}") for message in found]
+        problems += [(config_path, f"{name}: {message}") for message in wrong]
     return modules, problems
 
 
+def _scan(data: bytes, names: Mapping[str, str]) -> tuple[Any, ...] | str:
+    """The fields of a _Config, or why there is none."""
+    try:
+        entries = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        return f"cannot read the module configuration: {error}".splitlines()[0]
+    if not isinstance(entries, dict):
+        return "the module configuration is not a JSON object"
+    read: dict[str, str | None] = {}
+    for entry in entries.values():
+        for key in _EXPRESSIONS if isinstance(entry, dict) else ():
+            for text in _texts(entry, key):
+                with suppress(ValueError):
+                    value = interpret(text, names)
+                    read[text] = value if isinstance(value, str) else None
+    return entries, entry_spans(data), read
+
+
+def _texts(entry: Mapping[str, Any], key: str) -> list[str]:
+    """The expressions under ``key`` of an entry, as text."""
+    value = entry.get(key, [])
+    listed = value if isinstance(value, list) else [value]
+    return [expression if isinstance(expression, str) else json.dumps(expression) for expression in listed]
+
+
+class _Kinds:
+    """What lies at root-relative paths; each is looked at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self._known: dict[str, int] = {}
+
+    def is_dir(self, path: str) -> bool:
+        return stat.S_ISDIR(self._mode(path))
+
+    def is_file(self, path: str) -> bool:
+        return stat.S_ISREG(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        if path not in self._known:
+            try:
+                self._known[path] = os.stat(f"{self.root}/{path}").st_mode  # noqa: PTH116 - a thousand of these
+            except (OSError, ValueError):
+                self._known[path] = 0
+        return self._known[path]
+
+
 def _module(
-    root: Path, name: str, entry: Mapping[str, object], names: Mapping[str, str], span: tuple[int, int]
+    kinds: _Kinds,
+    name: str,
+    entry: Mapping[str, Any],
+    names: Mapping[str, str],
+    read: Mapping[str, str | None],
+    span: tuple[int, int],
 ) -> tuple[Module, list[str]]:
     problems: list[str] = []
     unread: list[str] = []
 
     def strings(key: str) -> Iterator[str]:
-        value = entry.get(key, [])
-        for expression in value if isinstance(value, list) else [value]:
-            text = expression if isinstance(expression, str) else json.dumps(expression)
-            try:
-                read = interpret(text, names)
-            except ValueError:
+        for text in _texts(entry, key):
+            value = read.get(text)
+            if value:
+                yield value
+            elif text not in read:
                 unread.append(text)
                 if not key.startswith("flags") or re.search(r"-[DUI]|-include|-std", text):
                     problems.append(f"{key}: expression is not interpreted: {text}")
-                continue
-            if isinstance(read, str) and read:
-                yield read
 
     sources: list[str] = []
     missing: list[str] = []
@@ -157,14 +230,14 @@ def _module(
         path = posixpath.normpath(spelled)
         if _escapes(path):
             problems.append(f"srcs: {spelled} {_OUTSIDE}")
-        elif (root / path).is_dir():
+        elif kinds.is_dir(path):
             try:
-                inside = sorted(p.name for p in (root / path).iterdir() if p.suffix in SOURCE_SUFFIXES and p.is_file())
+                inside = sorted(p.name for p in Path(kinds.root, path).iterdir() if _is_source(p))
             except OSError as error:
                 problems.append(f"srcs: cannot list {path}: {error.strerror}")
                 continue
             sources += [f"{path}/{file}" for file in inside]
-        elif (root / path).is_file():
+        elif kinds.is_file(path):
             if path.endswith(SOURCE_SUFFIXES):
                 sources.append(path)
         else:
@@ -192,12 +265,12 @@ def _module(
     module = Module(
         name=name,
         sources=tuple(dict.fromkeys(s for s in sources if VENDORED.isdisjoint(s.split("/")))),
-        include_dirs=tuple(dict.fromkeys(d for d in includes if (root / d).is_dir())),
+        include_dirs=tuple(dict.fromkeys(d for d in includes if kinds.is_dir(d))),
         enable_ck=enable_ck,
         defines=tuple(defines.values()),
         torch_exclude=torch_free,
         missing_sources=tuple(missing),
-        generators=_scripts(root, commands, names),
+        generators=_scripts(kinds, commands, names),
         has_generator=any(str(command).strip("'\" ") for command in commands),
         entry_start=span[0],
         entry_end=span[1],
@@ -210,7 +283,7 @@ def _module(
 _SCRIPT = re.compile(r"\{(\w+)\}([\w./+-]+\.py)\b")
 
 
-def _scripts(root: Path, commands: Sequence[object], names: Mapping[str, str]) -> tuple[str, ...]:
+def _scripts(kinds: _Kinds, commands: Sequence[object], names: Mapping[str, str]) -> tuple[str, ...]:
     """The Python scripts of the checkout that generator commands name, as {DIRECTORY}/path.py in the command's text."""
     found = [
         posixpath.normpath(names[directory] + path)
@@ -218,7 +291,11 @@ def _scripts(root: Path, commands: Sequence[object], names: Mapping[str, str]) -
         for directory, path in _SCRIPT.findall(str(command))
         if directory in names
     ]
-    return tuple(dict.fromkeys(path for path in found if not _escapes(path) and (root / path).is_file()))
+    return tuple(dict.fromkeys(path for path in found if not _escapes(path) and kinds.is_file(path)))
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in SOURCE_SUFFIXES and path.is_file()
 
 
 def _escapes(path: str) -> bool:

@@ -12,11 +12,14 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
+from torchless.index import Index
 from torchless.project.model import OpParam, PyOp
 
+_VERSION = 1  # of what is stored in an index for the same bytes
 DECORATOR = "compile_ops"
 DEFINITION = "jit/core.py"  # of the package: where the decorator itself is defined
 # Positions of the decorator's parameters in aiter, up to the one that is looked for. Later ones are given by name.
@@ -87,29 +90,50 @@ def decorator_parameters(data: bytes) -> frozenset[str]:
     return frozenset()
 
 
-def read_ops(root: Path, paths: list[str]) -> tuple[list[PyOp], list[Problem]]:
+def read_ops(root: Path, paths: list[str], index: Index | None = None) -> tuple[list[PyOp], list[Problem]]:
     """The ops in the files ``paths`` (root-relative), in file order, and what could not be read.
 
-    A file without the decorator's name costs one read and nothing else.
+    A file without the decorator's name costs one read and nothing else; one that ``index`` knows not even that.
     """
+    index = index or Index(root)
     ops: list[PyOp] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            data = (root / path).read_bytes()
-            if DECORATOR.encode() not in data:
-                continue
-            file = parse_python(path, data)
+            scan = index.get(path, "ops", _VERSION, _scan)
         except OSError as error:
             problems.append((path, f"cannot read: {error.strerror}"))
             continue
-        except ValueError as error:
-            problems.append((path, f"does not parse as Python: {error}"))
-            continue
-        found, wrong = ops_of(file)
-        ops += found
-        problems += [(path, message) for message in wrong]
+        if scan is not None:
+            ops += [_restored(path, row) for row in scan[0]]
+            problems += [(path, message) for message in scan[1]]
     return ops, problems
+
+
+def read_decorator(root: Path, path: str, index: Index | None = None) -> frozenset[str]:
+    """decorator_parameters() of the file ``path`` (root-relative); empty when it cannot be read."""
+    try:
+        return (index or Index(root)).get(path, "decorator", _VERSION, decorator_parameters)
+    except OSError:
+        return frozenset()
+
+
+def _scan(data: bytes) -> tuple[list[tuple[Any, ...]], list[str]] | None:
+    """The fields of the ops in ``data``, without the file's name, and messages; None where nothing tells of ops."""
+    if DECORATOR.encode() not in data:
+        return None
+    try:
+        found, wrong = ops_of(parse_python("", data))
+    except ValueError as error:
+        return [], [f"does not parse as Python: {error}"]
+    return [astuple(op)[1:] for op in found], wrong
+
+
+def _restored(path: str, row: tuple[Any, ...]) -> PyOp:
+    """The op whose fields _scan() gave as ``row``."""
+    function, module, fc_name, start, end, line, develop, ffi_type, params, *rest = row
+    made = tuple(OpParam(*param) for param in params)
+    return PyOp(path, function, module, fc_name, start, end, line, develop, ffi_type, made, *rest)
 
 
 def ops_of(file: PyFile) -> tuple[list[PyOp], list[str]]:

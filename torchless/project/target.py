@@ -10,8 +10,10 @@ import posixpath
 from collections.abc import Iterable
 from pathlib import Path
 
+from torchless.index import Index
 from torchless.text.lexer import CLOSERS, Kind, Token, code_tokens, lex, match_forward
 
+_VERSION = 1  # of what declared_names() gives for the same bytes
 FAMILY = "aiter_"
 REGISTRATION = "rocm_ops.hpp"
 # Headers that a migration includes, or stops including, but does not rewrite: they tie nothing together.
@@ -25,19 +27,22 @@ _NOT_NAMES |= {b"bool", b"char", b"short", b"int", b"unsigned", b"long", b"float
 _TYPE_KEYWORDS = (b"struct", b"class", b"enum", b"union")
 
 
-def read_target(root: Path, headers: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+def read_target(
+    root: Path, headers: Iterable[str], index: Index | None = None
+) -> tuple[frozenset[str], frozenset[str]]:
     """(header names, declared names) of the target, found among ``headers`` (root-relative).
 
     Header names are as an include spells them: "aiter_tensor.h". The registration header counts as a header, but its
     names are the binding macros, which ``project.bindings`` reads. Unreadable headers are skipped.
     """
+    index = index or Index(root)
     found: set[str] = set()
     names: set[str] = set()
     for path in headers:
         name = posixpath.basename(path)
         if name.startswith(FAMILY):
             try:
-                names |= declared_names((root / path).read_bytes())
+                names |= index.get(path, "declared names", _VERSION, declared_names)
             except OSError:
                 continue
             found.add(name)
