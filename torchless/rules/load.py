@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from torchless.model import Tier
+from torchless.rules.catalogue import rules_dir as rules_dir
 from torchless.rules.conditions import check_constraint, check_context
 from torchless.rules.match import PROJECT_CHECKS
 from torchless.rules.model import Example, PatternRule, Rule, RuleError, Ruleset
@@ -36,15 +37,6 @@ _PATTERN_KEYS = {
     "yields", "additive", "priority",
 }  # fmt: skip
 _EXAMPLE_KEYS = {"lang", "before", "after", "keep", "given", "note", "finds", "unsafe"}
-
-
-def rules_dir(target: str = "aiter") -> Path:
-    """The folder of the rule files of ``target``: in the wheel, or in a source checkout. Raises RuleError."""
-    here = Path(__file__).resolve().parent
-    for base in (here / "data", here.parents[1] / "rules"):
-        if (base / target).is_dir():
-            return base / target
-    raise RuleError(f"no rules for target {target!r} are installed")
 
 
 @lru_cache(maxsize=8)
