@@ -19,7 +19,8 @@ class SelectionError(Exception):
 class Selection:
     """Root-relative sources and headers, and module names, whose units are to be migrated.
 
-    ``notes`` are one-line remarks for the user (a registration header selects nothing). ``folders`` are those named.
+    ``notes`` are one-line remarks for the user (a registration header selects nothing). ``folders`` are those named;
+    ``linked`` are files that lie in one under another name (a hard link).
     """
 
     sources: frozenset[str]
@@ -27,10 +28,11 @@ class Selection:
     modules: frozenset[str]
     notes: tuple[str, ...] = ()
     folders: frozenset[str] = frozenset()
+    linked: frozenset[str] = frozenset()
 
     def covers(self, path: str) -> bool:
         """Whether the file at root-relative ``path`` was named, or lies in a folder that was."""
-        return path in self.headers | self.sources or any(
+        return path in self.headers | self.sources | self.linked or any(
             folder == "." or path.startswith(f"{folder}/") for folder in self.folders
         )
 
@@ -63,6 +65,8 @@ def select(
     headers: set[str] = set()
     notes: list[str] = []
     folders: set[str] = set()
+    linked: set[str] = set()
+    further = dict(project.further_names)
     for path in paths:
         relative = _inside(project, start, path)
         full = Path(project.root, relative)
@@ -70,14 +74,18 @@ def select(
             folders.add(relative)
             prefix = "" if relative == "." else f"{relative}/"
             sources.update(s for s in project.sources if s.startswith(prefix) and not is_excluded(s))
+            here = {name for link, name in further.items() if link.startswith(prefix) and not is_excluded(link)}
+            sources |= here.intersection(project.sources)
+            linked |= here
             continue
         _must_be_readable_cpp(full, path)
         if force_exclude and is_excluded(relative):
             continue
+        relative = further.get(relative, relative)
         if relative not in known_files:
             if relative not in dict(project.problems):
                 notes.append(f"{path} is left out: it is vendored, made by a build, or ignored by git")
-        elif full.suffix in SOURCES:
+        elif relative in project.sources:
             sources.add(relative)
             if relative in binding:
                 notes.append(f"{path} binds functions and selects only those that it defines (--module selects all)")
@@ -85,7 +93,8 @@ def select(
             notes.append(f"{path} only registers bindings, so it selects no unit")
         else:
             headers.add(relative)
-    return Selection(frozenset(sources), frozenset(headers), frozenset(modules), tuple(notes), frozenset(folders))
+    named = (frozenset(sources), frozenset(headers), frozenset(modules))
+    return Selection(*named, tuple(notes), frozenset(folders), frozenset(linked))
 
 
 def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:

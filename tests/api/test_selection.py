@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,6 +42,20 @@ def test_a_header_selects_what_it_declares_and_a_registration_header_nothing(min
     found = chosen(mini_aiter, "csrc/include/scale.h", "csrc/include/rocm_ops.hpp")
     assert (found.sources, found.headers) == (frozenset(), {"csrc/include/scale.h"})
     assert found.notes == ("csrc/include/rocm_ops.hpp only registers bindings, so it selects no unit",)
+
+
+def test_p02_a_hard_link_selects_its_file_by_either_name(mini_aiter: Path) -> None:
+    for folder, twin in {"twins": NORM, "heads": "csrc/include/norm.h"}.items():
+        (mini_aiter / "csrc" / folder).mkdir()
+        os.link(mini_aiter / twin, mini_aiter / "csrc" / folder / f"a{Path(twin).suffix}")
+    assert chosen(mini_aiter, "csrc/twins/a.cu") == chosen(mini_aiter, NORM)
+    assert chosen(mini_aiter, NORM).sources == {NORM}
+    assert chosen(mini_aiter, "csrc/twins").sources == {NORM}
+    assert chosen(mini_aiter, "csrc/twins", exclude=["twins/*"]).sources == frozenset()
+    header = "csrc/heads/a.h"
+    assert chosen(mini_aiter, header).headers == chosen(mini_aiter, "csrc/include/norm.h").headers == {header}
+    assert chosen(mini_aiter, "csrc/include").covers(header) and chosen(mini_aiter, "csrc/heads").covers(header)
+    assert not chosen(mini_aiter, "csrc/kernels").covers(header)
 
 
 def test_a_module(mini_aiter: Path) -> None:

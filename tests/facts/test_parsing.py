@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -115,6 +116,19 @@ def test_linked_files_have_one_name(tmp_path: Path, pch: PchSet) -> None:
     elsewhere = tmp_path.parent / "to_root"
     elsewhere.symlink_to(tmp_path)
     assert parse(TuSpec("a.cu"), root=elsewhere, pch=pch).files == facts.files
+
+
+def test_p02_hard_links_have_one_name_in_facts(tmp_path: Path, pch: PchSet) -> None:
+    (tmp_path / "h.h").write_text("#pragma once\ninline int g() { return gone; }\n")
+    os.link(tmp_path / "h.h", tmp_path / "k.h")
+    (tmp_path / "a.cu").write_text('#include "k.h"\n#include "h.h"\nint f() { return g(); }\n')
+    spec = TuSpec("a.cu", further_names=(("k.h", "h.h"),))
+    facts = parse(spec, root=tmp_path, pch=pch)
+    assert {f.path: [fn.name for fn in f.functions] for f in facts.files} == {"a.cu": ["f"], "h.h": ["g"]}
+    assert {d.path for d in facts.diagnostics} == {i.resolved for i in facts.includes} == {"h.h"}
+    assert facts.opened == ("a.cu", "h.h")
+    edited = parse(spec, root=tmp_path, overlays={"h.h": b"#pragma once\ninline int g() { return 1; }\n"}, pch=pch)
+    assert edited.diagnostics == ()
 
 
 def test_vendored_headers_are_opened_but_have_no_facts(parsed: Parse) -> None:

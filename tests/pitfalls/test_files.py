@@ -140,6 +140,17 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     (root / "csrc/real").mkdir()
     (root / "csrc/include/scale.h").rename(root / "csrc/real/scale.h")
     (root / "csrc/include/scale.h").symlink_to("../real/scale.h")
+    # one header and one source with two names each, and a copy that is a file of its own
+    pair = SHARED.replace("shared_rows", "pair_rows").replace("#pragma once", '#pragma once\n#include "beside.h"')
+    add(root, {"csrc/one/beside.h": "inline int beside() { return 1; }\n", "csrc/two/pair.h": pair})
+    add(root, {"csrc/one/copy.h": pair.replace("pair_rows", "copy_rows")})
+    os.link(root / "csrc/two/pair.h", root / "csrc/one/pair_again.h")
+    for name, header in {"pair": "two/pair.h", "pair_again": "one/pair_again.h", "copy": "one/copy.h"}.items():
+        rows = "copy_rows" if name == "copy" else "pair_rows"
+        text = f'#include "../{header}"\nint64_t {name}(torch::Tensor& x) {{ return beside() + {rows}(x); }}\n'
+        add(root, {f"csrc/kernels/{name}.cu": text})
+    add(root, {"csrc/kernels/twice.cu": "#include <torch/all.h>\nvoid twice(torch::Tensor& x) { x.dim(); }\n"})
+    os.link(kernels / "twice.cu", kernels / "twice_again.cu")
     (kernels / "mixed.cu").chmod(0o755)
     os.link(kernels / "mixed.cu", folder / "hard.cu")
     return run(root)
@@ -159,6 +170,23 @@ def test_p02_a_file_has_one_name_however_it_is_reached(ran: Ran) -> None:
         assert ran.unit(f"csrc/kernels/{name}.cu") == ran.unit("csrc/include/shared.h")
     assert not [path for path in ran.result.changes if "alias" in path or "loop" in path]
     assert (ran.root / "csrc/kernels/alias").is_symlink()
+
+
+def test_p02_hard_links_of_one_checkout_are_one_file(ran: Ran) -> None:
+    unit = ran.unit("csrc/one/pair_again.h")  # the first of its names
+    assert unit.status is UnitStatus.MIGRATED
+    assert unit == ran.unit("csrc/kernels/pair.cu") == ran.unit("csrc/kernels/pair_again.cu")
+    edits = [e for e in ran.result.edits if "twice" in e.path or "/pair" in e.path.replace("kernels/pair", "")]
+    assert {e.path for e in edits} == {"csrc/one/pair_again.h", "csrc/kernels/twice.cu"}
+    assert len(edits) == len(set(edits))
+    for one, two in (("one/pair_again.h", "two/pair.h"), ("kernels/twice.cu", "kernels/twice_again.cu")):
+        assert ran.after[f"csrc/{one}"] == ran.after[f"csrc/{two}"]
+        assert b"aiter_tensor_t& x" in ran.after[f"csrc/{one}"]
+        assert (ran.root / "csrc" / one).samefile(ran.root / "csrc" / two)
+
+
+def test_p02_a_copy_is_another_file(ran: Ran) -> None:
+    assert ran.unit("csrc/one/copy.h") == ran.unit("csrc/kernels/copy.cu") != ran.unit("csrc/one/pair_again.h")
 
 
 def test_p05_no_include_comes_twice(ran: Ran) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from torchless import index
+
 WriteTree = Callable[[Mapping[str, str | bytes]], Path]
+TICK = 0.03  # seconds; longer than a tick of any clock that a test's file system may have
 
 
 @pytest.fixture
@@ -33,3 +37,10 @@ def write_config(write_tree: WriteTree) -> Callable[..., Path]:
         return write_tree({"aiter/jit/optCompilerConfig.json": json.dumps(entries, indent=4), **(files or {})})
 
     return write
+
+
+@pytest.fixture
+def quick_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Files settle within a tick, as far as an index is concerned; the function waits for that."""
+    monkeypatch.setattr(index, "_SETTLED", int(TICK * 1e9))
+    return lambda: time.sleep(2 * TICK)

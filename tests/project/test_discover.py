@@ -81,6 +81,30 @@ def test_links_give_each_file_one_name_and_no_loop(
     assert load(root.parent / f"{root.name}-link" / "csrc").root == str(root.resolve())
 
 
+def test_hard_links_give_each_file_one_name(write_tree: WriteTree) -> None:
+    config = {"aiter/jit/optCompilerConfig.json": '{"m": {"srcs": ["f\'{AITER_CSRC_DIR}/z.cu\'"]}}'}
+    root = write_tree({**config, **CORE, "csrc/b.cu": "", "csrc/c.h": "", "csrc/d.h": "", "lib/e.cu": ""})
+    assert load(root).further_names == ()
+    for name, twin in {
+        "csrc/z.cu": "csrc/b.cu",
+        "csrc/a.h": "csrc/c.h",
+        "csrc/a_source.h": "csrc/b.cu",  # a source stays one
+        "csrc/e_twin.cu": "lib/e.cu",
+        "csrc/build/f.h": "csrc/d.h",  # a folder that is not entered
+    }.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        os.link(root / twin, root / name)
+    project = load(root)
+    assert (project.sources, project.headers) == (("csrc/b.cu", "csrc/e_twin.cu"), ("csrc/a.h", "csrc/d.h"))
+    assert dict(project.further_names) == {
+        "csrc/z.cu": "csrc/b.cu",
+        "csrc/a_source.h": "csrc/b.cu",
+        "csrc/c.h": "csrc/a.h",
+    }
+    assert project.modules[0].sources == ("csrc/b.cu",)
+    assert dict(load(root, ["csrc", "lib/e.cu"]).further_names)["lib/e.cu"] == "csrc/e_twin.cu"
+
+
 def test_wheel_layout(write_tree: WriteTree) -> None:
     root = write_tree(
         {

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -165,6 +166,21 @@ def test_links_to_headers_give_one_name(write_tree: WriteTree) -> None:
     (root / "alias.h").symlink_to(root / "x/h.h")
     assert set(IncludeGraph(root).closure("k/a.cu", [""])) == {"k/a.cu", "x/h.h"}
     assert set(IncludeGraph(root).closure("k/a.cu", ["."])) == {"k/a.cu", "x/h.h"}
+
+
+def test_p02_hard_links_lead_to_one_name(write_tree: WriteTree) -> None:
+    root = write_tree({"a.cu": '#include "x/h.h"\n#include "y/k.h"\n', "x/h.h": '#include "in_y.h"\n', "y/in_y.h": ""})
+    os.link(root / "x/h.h", root / "y/k.h")
+    assert set(IncludeGraph(root, {"a.cu": [()]}).closure_of("a.cu")) == {
+        "a.cu",
+        "x/h.h",
+        "y/k.h",
+        "in_y.h",
+        "y/in_y.h",
+    }
+    graph = IncludeGraph(root, {"a.cu": [()]}, further_names={"y/k.h": "x/h.h"})
+    assert set(graph.closure_of("a.cu")) == {"a.cu", "x/h.h", "y/in_y.h"}  # what stands beside either name is found
+    assert set(graph.with_overlay({"x/h.h": b""}).closure_of("a.cu")) == {"a.cu", "x/h.h"}
 
 
 def test_paths_out_of_the_checkout_stay_as_spelled(write_tree: WriteTree) -> None:

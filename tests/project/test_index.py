@@ -16,8 +16,6 @@ import pytest
 from torchless import index as index_module
 from torchless.index import Index
 
-TICK = 0.03  # seconds; longer than a tick of any clock that a test's file system may have
-
 
 class Counted:
     """A computation that knows how often it was asked."""
@@ -35,13 +33,6 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     root.mkdir()
     return root
-
-
-@pytest.fixture
-def quick_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Files settle within a tick; the function waits for that."""
-    monkeypatch.setattr(index_module, "_SETTLED", int(TICK * 1e9))
-    return lambda: time.sleep(2 * TICK)
 
 
 @pytest.fixture

@@ -170,6 +170,7 @@ class Cache:
             flags.stubs_digest(),
             self.headers,
             [spec.source, list(spec.include_dirs), list(spec.defines), spec.enable_ck, spec.device, spec.arch],
+            spec.further_names,
             list(flags.pass_arguments(spec.device, spec.arch, flags.find_headers("stubs"))),
         ]
         return hashlib.sha256(json.dumps(body).encode()).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import byref, c_uint, c_void_p
 from pathlib import Path
@@ -47,12 +47,24 @@ def parse(
     if source not in unsaved and not Path(source).is_file():
         return TuFacts(spec, failure=f"{spec.source}: no such file")
     use = pch.path_for(spec, torch) if pch is not None and headers == "stubs" else ""
+    names = dict(spec.further_names)
+
+    def shown(name: str) -> str:
+        """How a file is named in results; the parser knows the names of a hard-linked file for one file, too."""
+        path = flags.shown_path(name, root)
+        return names.get(path, path)
+
+    def own(name: str) -> str:
+        """The root-relative path of a file that facts are wanted about, "" for any other."""
+        path = flags.project_path(name, root)
+        return names.get(path, path) if _is_own(path) else ""
+
     try:
         with _parsed(source, arguments, unsaved, use, notes) as unit:
-            diagnostics = _diagnostics(unit, root, bool(use), notes)
-            walker = Walker(unit, lambda n: _own(n, root), lambda n: flags.shown_path(n, root), want_facts)
+            diagnostics = _diagnostics(unit, shown, bool(use), notes)
+            walker = Walker(unit, own, shown, want_facts)
             harvest = walker.walk()
-            opened = _opened(unit, root, spec, headers)
+            opened = _opened(unit, shown, spec, headers)
             for include in harvest.includes:
                 opened |= flags.stub_closure(include.resolved)
     except libclang.LibclangError as error:
@@ -68,12 +80,6 @@ def parse(
         seconds=time.process_time() - started,
         notes=tuple(notes),
     )
-
-
-def _own(name: str, root: Path) -> str:
-    """The root-relative path of a file that facts are wanted about, "" for any other."""
-    path = flags.project_path(name, root)
-    return path if _is_own(path) else ""
 
 
 def _is_own(shown: str) -> bool:
@@ -106,7 +112,7 @@ def _parsed(
         lib.clang_disposeIndex(index)
 
 
-def _diagnostics(unit: int, root: Path, precompiled: bool, notes: list[str]) -> tuple[Diagnostic, ...]:
+def _diagnostics(unit: int, shown: Callable[[str], str], precompiled: bool, notes: list[str]) -> tuple[Diagnostic, ...]:
     """Errors only (warnings are off), in the parser's order.
 
     A header of the project that was not found is an IncludeFact instead; one that a system header or a stub asks for
@@ -117,7 +123,7 @@ def _diagnostics(unit: int, root: Path, precompiled: bool, notes: list[str]) -> 
     out: list[Diagnostic] = []
     for i in range(lib.clang_getNumDiagnostics(unit)):
         handle = lib.clang_getDiagnostic(unit, i)
-        found = _diagnostic(handle, root)
+        found = _diagnostic(handle, shown)
         lib.clang_disposeDiagnostic(handle)
         if found.severity < libclang.ERROR or (precompiled and _MADE_UP.match(found.message)):
             continue
@@ -130,14 +136,14 @@ def _diagnostics(unit: int, root: Path, precompiled: bool, notes: list[str]) -> 
     return tuple(out)
 
 
-def _diagnostic(handle: int, root: Path) -> Diagnostic:
+def _diagnostic(handle: int, shown: Callable[[str], str]) -> Diagnostic:
     lib = libclang.library()
     file, line, offset = c_void_p(), c_uint(), c_uint()
     location = lib.clang_getDiagnosticLocation(handle)
     lib.clang_getFileLocation(location, byref(file), byref(line), None, byref(offset))
     name = libclang.text(lib.clang_getFileName(file)) if file.value else ""
     return Diagnostic(
-        flags.shown_path(name, root) if name else "",
+        shown(name) if name else "",
         offset.value,
         line.value,
         lib.clang_getDiagnosticSeverity(handle),
@@ -146,7 +152,7 @@ def _diagnostic(handle: int, root: Path) -> Diagnostic:
     )
 
 
-def _opened(unit: int, root: Path, spec: TuSpec, headers: str) -> set[str]:
+def _opened(unit: int, shown: Callable[[str], str], spec: TuSpec, headers: str) -> set[str]:
     """The files of the project that were entered, and those from include folders outside of it.
 
     The system's headers are left out: which of them are entered depends on what a precompiled header holds.
@@ -161,5 +167,5 @@ def _opened(unit: int, root: Path, spec: TuSpec, headers: str) -> set[str]:
     outside = [os.path.realpath(folder) + os.sep for folder in spec.include_dirs if Path(folder).is_absolute()]
     if headers == "system":
         outside += [folder + os.sep for folder in flags.find_headers(headers).search]
-    shown = {flags.shown_path(name, root) for name in names}
-    return {p for p in shown if not p.startswith((flags.STUB_PREFIX, os.sep)) or p.startswith(tuple(outside))}
+    paths = {shown(name) for name in names}
+    return {p for p in paths if not p.startswith((flags.STUB_PREFIX, os.sep)) or p.startswith(tuple(outside))}

@@ -18,7 +18,7 @@ from torchless.facts.model import (
     TuSpec,
 )
 
-_FORMAT = 2
+_FORMAT = 3
 _LENGTH = 4  # bytes of the number in front of the head
 
 
@@ -37,7 +37,7 @@ def encode(facts: TuFacts) -> bytes:
     head = _json(
         {
             "format": _FORMAT,
-            "spec": [s.source, s.include_dirs, s.defines, s.enable_ck, s.device, s.arch],
+            "spec": [s.source, s.include_dirs, s.defines, s.enable_ck, s.device, s.arch, s.further_names],
             "parts": [len(part) for part in parts],
             "includes": [[i.path, i.offset, i.spelled, i.resolved] for i in facts.includes],
             "diagnostics": [[d.path, d.offset, d.line, d.severity, d.category, d.message] for d in facts.diagnostics],
@@ -62,9 +62,10 @@ def decode(data: bytes) -> TuFacts:
             at += length
         if at != len(body):
             raise CodecError("facts of another length")
-        source, include_dirs, defines, enable_ck, device, arch = head["spec"]
+        source, include_dirs, defines, enable_ck, device, arch, further = head["spec"]
+        names = tuple((link, name) for link, name in further)
         return TuFacts(
-            spec=TuSpec(source, tuple(include_dirs), tuple(defines), enable_ck, device, arch),
+            spec=TuSpec(source, tuple(include_dirs), tuple(defines), enable_ck, device, arch, names),
             files=tuple(files),
             includes=tuple(IncludeFact(*row) for row in head["includes"]),
             diagnostics=tuple(Diagnostic(*row) for row in head["diagnostics"]),

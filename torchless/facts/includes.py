@@ -10,8 +10,8 @@ import os
 import posixpath
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torchless.facts.model import TuSpec
@@ -89,7 +89,9 @@ class IncludeGraph:
     """The include directives of a checkout, scanned on demand and remembered.
 
     ``units`` maps each translation unit to the include folders (root-relative, in order) of every way it is built.
-    ``overlay`` holds the text of files that differ from the disk, by root-relative path.
+    ``overlay`` holds the text of files that differ from the disk, by root-relative path. ``further_names`` maps hard
+    links to the name that stands for their file. ``scan`` gives the directives of a file on disk where they are known
+    from before; it raises OSError for a file that cannot be read.
     """
 
     def __init__(
@@ -97,8 +99,15 @@ class IncludeGraph:
         root: Path,
         units: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
         overlay: Mapping[str, bytes] | None = None,
+        further_names: Mapping[str, str] | None = None,
+        scan: Callable[[str], tuple[Include, ...]] | None = None,
     ) -> None:
         self.root = root
+        self._scan = scan or (lambda path: scan_includes((root / path).read_bytes()))
+        self.further_names = dict(further_names or {})
+        self._places: dict[str, list[str]] = {}  # name of a file with several -> the folders of the others
+        for link, name in self.further_names.items():
+            self._places.setdefault(name, []).append(posixpath.dirname(link))
         self.units = dict(units or {})
         self.overlay = dict(overlay or {})
         self._scans: dict[str, tuple[Include, ...]] = {}
@@ -107,7 +116,7 @@ class IncludeGraph:
 
     def with_overlay(self, overlay: Mapping[str, bytes]) -> IncludeGraph:
         """The same graph over edited text; what was scanned and is not edited is not scanned again."""
-        graph = IncludeGraph(self.root, self.units, {**self.overlay, **overlay})
+        graph = IncludeGraph(self.root, self.units, {**self.overlay, **overlay}, self.further_names, self._scan)
         graph._scans = {path: scan for path, scan in self._scans.items() if path not in overlay}
         if all(self.is_file(path) for path in overlay):
             graph._folders = dict(self._folders)
@@ -117,12 +126,10 @@ class IncludeGraph:
         """The include directives of the file ``path``; none when it cannot be read."""
         if path not in self._scans:
             data = self.overlay.get(path)
-            if data is None:
-                try:
-                    data = (self.root / path).read_bytes()
-                except OSError:
-                    data = b""
-            self._scans[path] = scan_includes(data)
+            try:
+                self._scans[path] = self._scan(path) if data is None else scan_includes(data)
+            except OSError:
+                self._scans[path] = ()
         return self._scans[path]
 
     def is_file(self, path: str) -> bool:
@@ -137,7 +144,7 @@ class IncludeGraph:
         """
         if include.computed:
             return ""
-        own = () if include.angled else (posixpath.dirname(includer),)
+        own = () if include.angled else (posixpath.dirname(includer), *self._places.get(includer, ()))
         for folder in (*own, *include_dirs):
             place, name = posixpath.split(posixpath.join(folder, include.spelled))
             found = self._folder(posixpath.normpath(place) if place else "").get(name)
@@ -192,7 +199,7 @@ class IncludeGraph:
         return sorted(source for source in self.units if header in self.closure_of(source))
 
     def _folder(self, folder: str) -> Mapping[str, str]:
-        """File name -> root-relative path, for the files in ``folder``; links are followed, so a file has one path.
+        """File name -> root-relative path, for the files in ``folder``; links of either kind lead to one path a file.
 
         Empty for a folder outside of the checkout. A link that leaves the checkout keeps its own name.
         """
@@ -210,7 +217,8 @@ class IncludeGraph:
                     files = []
                 for file, is_link in files:
                     path = posixpath.join(name, file)
-                    known[file] = canonical_path(self.root, path) if is_link else path
+                    path = canonical_path(self.root, path) if is_link else path
+                    known[file] = self.further_names.get(path, path)
                 for path in self.overlay:
                     if posixpath.dirname(path) == name:
                         known[posixpath.basename(path)] = path
@@ -233,12 +241,12 @@ def torch_headers(closure: Iterable[str]) -> list[str]:
     return sorted(path for path in closure if path.startswith(TORCH_PREFIXES))
 
 
-def graph_of(project: Project) -> IncludeGraph:
-    """The include graph of a project, with every source as a translation unit.
+def graph_of(project: Project, scan: Callable[[str], tuple[Include, ...]] | None = None) -> IncludeGraph:
+    """The include graph of a project, with every source as a translation unit; ``scan`` is as for IncludeGraph.
 
     A source that no module compiles gets the include folders that make its headers found, see ``sibling_dirs``.
     """
-    graph = IncludeGraph(Path(project.root))
+    graph = IncludeGraph(Path(project.root), further_names=dict(project.further_names), scan=scan)
     for source, owners in modules_of(project).items():
         graph.units[source] = list(dict.fromkeys(module.include_dirs for module in owners))
     for source in orphans(project):
@@ -297,9 +305,10 @@ def specs_of(
     ``devices`` and ``enable_ck`` are as in ``modules.tu_specs``; an orphan's own ENABLE_CK is True, the default.
     """
     owners = modules_of(project).get(source, ())
+    names = project.further_names
     if owners:
         specs = [s for m in owners for s in tu_specs(m, devices=devices, enable_ck=enable_ck, arch=arch)]
-        return list(dict.fromkeys(spec for spec in specs if spec.source == source))
+        return [replace(s, further_names=names) for s in dict.fromkeys(specs) if s.source == source]
     ways = graph.units.get(source) or [sibling_dirs(project, graph, source)]
     values = (True,) if enable_ck is None else enable_ck
-    return [TuSpec(source, dirs, (), ck, device, arch) for dirs in ways for device in devices for ck in values]
+    return [TuSpec(source, dirs, (), ck, device, arch, names) for dirs in ways for device in devices for ck in values]

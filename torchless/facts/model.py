@@ -120,7 +120,8 @@ class TuSpec:
     """How one translation unit is parsed.
 
     include_dirs are root-relative or absolute, in order. device: the device pass instead of the host pass.
-    enable_ck: value of -DENABLE_CK. defines: further "NAME=VALUE" strings.
+    enable_ck: value of -DENABLE_CK. defines: further "NAME=VALUE" strings. further_names: hard links and the name
+    that results use for the file instead.
     """
 
     source: str
@@ -129,6 +130,7 @@ class TuSpec:
     enable_ck: bool = False
     device: bool = False
     arch: str = "gfx942"
+    further_names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

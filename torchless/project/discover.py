@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torchless.project.bindings import read_bindings
@@ -12,6 +13,7 @@ from torchless.project.model import Project
 from torchless.project.modules import VENDORED, directory_names, read_modules
 from torchless.project.ops import DEFINITION, decorator_parameters, read_ops
 from torchless.project.target import read_target
+from torchless.text.paths import one_spelling
 
 CONFIG = "aiter/jit/optCompilerConfig.json"
 SOURCES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".hip"})
@@ -31,7 +33,7 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
     In an aiter checkout or wheel everything below csrc and gradlib is read, whatever the paths, because edits land
     wherever a unit reaches; paths elsewhere in it are read on top. A plain folder of C++ is read below the paths only,
     a file standing for its folder. Vendored and build folders, folders that git ignores and links to folders are not
-    entered. Raises ProjectError.
+    entered. A file with several names (hard links) has one of them, see ``Project.further_names``. Raises ProjectError.
     """
     asked = [_existing(start, Path(path)) for path in paths] or [_existing(start, Path())]
     root, is_aiter = find_root(asked)
@@ -45,6 +47,8 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
         folders = [path if (root / path).is_dir() else posixpath.dirname(path) or "." for path in below]
     walker = _Walker(root, problems)
     files = walker.files(folders, SOURCES | HEADERS)
+    further = walker.further_names(files)
+    files = [f for f in files if f not in further]
     sources = tuple(f for f in files if posixpath.splitext(f)[1] in SOURCES)
     headers = tuple(f for f in files if posixpath.splitext(f)[1] in HEADERS)
     macros, tus, found = read_bindings(root, files)
@@ -62,8 +66,11 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
             target_names=target_names,
             target_headers=target_headers,
             problems=tuple(problems),
+            further_names=tuple(further.items()),
         )
     modules, found = read_modules(root, CONFIG)
+    if further:
+        modules = [replace(m, sources=tuple(dict.fromkeys(further.get(s, s) for s in m.sources))) for m in modules]
     problems += found
     definition = "aiter/" + DEFINITION
     python = [path for path in walker.files(["aiter"], {".py"}) if path != definition]
@@ -90,6 +97,7 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
         csrc=names["AITER_CSRC_DIR"],
         ck_dir=ck_dir if (root / ck_dir / "include/ck_tile").is_dir() else "",
         op_parameters=op_parameters,
+        further_names=tuple(further.items()),
     )
 
 
@@ -147,6 +155,7 @@ class _Walker:
         self.root = root
         self.problems = problems
         self.ignored = _gitignore(root)
+        self._inodes: dict[int, list[str]] = {}
 
     def files(self, starts: Sequence[str], suffixes: frozenset[str] | set[str]) -> list[str]:
         """Root-relative files with one of ``suffixes`` at or below ``starts`` (folders or files), each once."""
@@ -159,6 +168,7 @@ class _Walker:
                 self._walk("" if start == "." else start, suffixes, found, links)
             elif start.endswith(tuple(suffixes)):
                 found.add(start)
+                self._note((self.root / start).stat().st_ino, start)
         for link in links:
             try:
                 target = (self.root / link).resolve(strict=True).relative_to(self.root.resolve()).as_posix()
@@ -190,6 +200,20 @@ class _Walker:
                         links.append(path)
                     elif entry.is_file(follow_symlinks=False):
                         found.add(path)
+                        self._note(entry.inode(), path)
+
+    def _note(self, inode: int, path: str) -> None:
+        self._inodes.setdefault(inode, []).append(path)
+
+    def further_names(self, files: Sequence[str]) -> dict[str, str]:
+        """Hard links among ``files`` -> the name of the same file to use instead; sources have the first say.
+
+        A listing tells inode numbers for nothing, so that only files which share one are looked at more closely.
+        """
+        known = set(files)
+        twins = {path for paths in self._inodes.values() if len(paths) > 1 for path in paths if path in known}
+        chosen = one_spelling(self.root, twins, SOURCES) if twins else {}
+        return {path: name for path, name in sorted(chosen.items()) if path != name}
 
 
 def _gitignore(root: Path) -> Callable[[str], bool]:

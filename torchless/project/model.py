@@ -130,3 +130,4 @@ class Project:
     csrc: str = ""  # the folder that AITER_CSRC_DIR names: "csrc", or "aiter_meta/csrc" in a wheel
     ck_dir: str = ""  # composable_kernel, when its headers are there
     op_parameters: frozenset[str] = field(default_factory=frozenset)  # what this checkout's compile_ops accepts
+    further_names: tuple[tuple[str, str], ...] = ()  # (hard link, the name of its file that is used everywhere else)

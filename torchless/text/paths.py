@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import posixpath
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 
@@ -24,15 +25,16 @@ def canonical_path(root: Path, path: str | Path) -> str:
     return real.as_posix()
 
 
-def one_spelling(root: Path, paths: Iterable[str]) -> dict[str, str]:
+def one_spelling(root: Path, paths: Iterable[str], suffixes: Collection[str] = ()) -> dict[str, str]:
     """For each of ``paths`` the one spelling to use for its file, for printing and for edits.
 
     Spellings belong together when they reach one (device, inode): links, ``..``, hard links, and letter case where the
-    file system ignores it. A file that was given in one spelling only keeps it; else the canonical one is taken when it
-    was given, else the first in sorted order. The result does not depend on the order of ``paths``.
+    file system ignores it. A file that was given in one spelling only keeps it; else the first canonical one is taken,
+    else the first; first in sorted order, names with one of ``suffixes`` before all others. The result does not depend
+    on the order of ``paths``.
     """
     spellings: dict[object, list[str]] = {}
-    for path in sorted(set(paths)):
+    for path in sorted(set(paths), key=lambda p: (posixpath.splitext(p)[1] not in suffixes, p)):
         try:
             status = (root / path).stat()
             identity: object = (status.st_dev, status.st_ino)
