@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from torchless.index import Index
 from torchless.project.bindings import read_bindings
 from torchless.project.model import Project
-from torchless.project.modules import VENDORED, directory_names, read_modules
-from torchless.project.ops import DEFINITION, decorator_parameters, read_ops
+from torchless.project.modules import directory_names, read_modules
+from torchless.project.ops import DEFINITION, read_decorator, read_ops
 from torchless.project.target import read_target
-from torchless.text.paths import one_spelling
+from torchless.project.walk import Walker
 
 CONFIG = "aiter/jit/optCompilerConfig.json"
 SOURCES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".hip"})
 HEADERS = frozenset({".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc"})
-# Folders that hold what a build or a tool made, never what a person edits.
-_SKIPPED = VENDORED | {"build", "blob", "dist", "node_modules", "__pycache__", "venv"}
 Problem = tuple[str, str]
 
 
@@ -27,16 +26,22 @@ class ProjectError(Exception):
     """The paths do not name one checkout; the message is one line for the person who asked."""
 
 
-def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
+def load(start: Path, paths: Sequence[Path | str] = (), index: Index | None = None) -> Project:
     """Read the checkout that ``paths`` lie in (relative ones to ``start``; none at all: ``start`` itself).
 
     In an aiter checkout or wheel everything below csrc and gradlib is read, whatever the paths, because edits land
     wherever a unit reaches; paths elsewhere in it are read on top. A plain folder of C++ is read below the paths only,
     a file standing for its folder. Vendored and build folders, folders that git ignores and links to folders are not
-    entered. A file with several names (hard links) has one of them, see ``Project.further_names``. Raises ProjectError.
+    entered. A file with several names (hard links) has one of them, see ``Project.further_names``.
+
+    What ``index`` knows is not worked out again; the answer is the same without. It must be the index of the root that
+    locate() gives for the same arguments, and is not saved here. Raises ProjectError, and ValueError for another index.
     """
-    asked = [_existing(start, Path(path)) for path in paths] or [_existing(start, Path())]
-    root, is_aiter = find_root(asked)
+    asked, root, is_aiter = _asked(start, paths)
+    if index is None:
+        index = Index(root)
+    elif index.root != str(root) and not root.samefile(index.root):
+        raise ValueError(f"the index is that of {index.root}, not of {root}")
     below = [relative_path(root, path) for path in asked]
     problems: list[Problem] = []
     names = directory_names(root)
@@ -45,17 +50,18 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
         folders += [path for path in below if path != "." and not _is_within(path, [*folders, "aiter"])]
     else:
         folders = [path if (root / path).is_dir() else posixpath.dirname(path) or "." for path in below]
-    walker = _Walker(root, problems)
+    walker = Walker(root, index, problems)
     files = walker.files(folders, SOURCES | HEADERS)
-    further = walker.further_names(files)
+    further = walker.further_names(files, SOURCES)
     files = [f for f in files if f not in further]
     sources = tuple(f for f in files if posixpath.splitext(f)[1] in SOURCES)
     headers = tuple(f for f in files if posixpath.splitext(f)[1] in HEADERS)
-    macros, tus, found = read_bindings(root, files)
+    macros, tus, found = read_bindings(root, files, index)
     problems += found
-    target_headers, target_names = read_target(root, headers)
+    target_headers, target_names = read_target(root, headers, index)
     target_names |= {macro.name for macro in macros}
     if not is_aiter:
+        walker.remember()
         return Project(
             root=str(root),
             is_aiter=False,
@@ -68,15 +74,16 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
             problems=tuple(problems),
             further_names=tuple(further.items()),
         )
-    modules, found = read_modules(root, CONFIG)
+    modules, found = read_modules(root, CONFIG, index)
     if further:
         modules = [replace(m, sources=tuple(dict.fromkeys(further.get(s, s) for s in m.sources))) for m in modules]
     problems += found
     definition = "aiter/" + DEFINITION
     python = [path for path in walker.files(["aiter"], {".py"}) if path != definition]
-    ops, found = read_ops(root, python)
+    walker.remember()
+    ops, found = read_ops(root, python, index)
     problems += found
-    op_parameters = _op_parameters(root / definition)
+    op_parameters = read_decorator(root, definition, index)
     if "develop" not in op_parameters:
         problems.append((definition, "compile_ops takes no develop flag, so migrated ops could not be called"))
     ck_dir = names["CK_DIR"]
@@ -99,6 +106,17 @@ def load(start: Path, paths: Sequence[Path | str] = ()) -> Project:
         op_parameters=op_parameters,
         further_names=tuple(further.items()),
     )
+
+
+def locate(start: Path, paths: Sequence[Path | str] = ()) -> Path:
+    """The root of the checkout that load() reads for these arguments. Raises ProjectError."""
+    return _asked(start, paths)[1]
+
+
+def _asked(start: Path, paths: Sequence[Path | str]) -> tuple[list[Path], Path, bool]:
+    """The absolute paths asked for, and what find_root() says of them."""
+    asked = [_existing(start, Path(path)) for path in paths] or [_existing(start, Path())]
+    return asked, *find_root(asked)
 
 
 def find_root(paths: Sequence[Path]) -> tuple[Path, bool]:
@@ -139,90 +157,3 @@ def _existing(start: Path, path: Path) -> Path:
 
 def _is_within(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
-
-
-def _op_parameters(path: Path) -> frozenset[str]:
-    try:
-        return decorator_parameters(path.read_bytes())
-    except OSError:
-        return frozenset()
-
-
-class _Walker:
-    """Lists files below folders of ``root``, in sorted order; what cannot be listed goes to ``problems``."""
-
-    def __init__(self, root: Path, problems: list[Problem]) -> None:
-        self.root = root
-        self.problems = problems
-        self.ignored = _gitignore(root)
-        self._inodes: dict[int, list[str]] = {}
-
-    def files(self, starts: Sequence[str], suffixes: frozenset[str] | set[str]) -> list[str]:
-        """Root-relative files with one of ``suffixes`` at or below ``starts`` (folders or files), each once."""
-        found: set[str] = set()
-        links: list[str] = []
-        for start in dict.fromkeys(starts):
-            if VENDORED.intersection(start.split("/")):
-                self.problems.append((start, "lies in a vendored folder, which is never edited"))
-            elif (self.root / start).is_dir():
-                self._walk("" if start == "." else start, suffixes, found, links)
-            elif start.endswith(tuple(suffixes)):
-                found.add(start)
-                self._note((self.root / start).stat().st_ino, start)
-        for link in links:
-            try:
-                target = (self.root / link).resolve(strict=True).relative_to(self.root.resolve()).as_posix()
-            except (OSError, RuntimeError, ValueError):
-                continue  # broken, a loop, or out of the tree
-            if not _SKIPPED.intersection(target.split("/")):
-                found.add(target if posixpath.splitext(target)[1] in suffixes else link)
-        return sorted(found)
-
-    def _walk(self, folder: str, suffixes: frozenset[str] | set[str], found: set[str], links: list[str]) -> None:
-        pending = [folder]
-        while pending:
-            current = pending.pop()
-            try:
-                with os.scandir(self.root / current) as entries:
-                    listed = list(entries)
-            except OSError as error:
-                self.problems.append((current, f"cannot list: {error.strerror}"))
-                continue
-            prefix = current + "/" if current else ""
-            for entry in listed:
-                path = prefix + entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    hidden = entry.name.startswith(".") or entry.name.endswith(".egg-info")
-                    if not hidden and entry.name not in _SKIPPED and not self.ignored(path + "/"):
-                        pending.append(path)
-                elif posixpath.splitext(entry.name)[1] in suffixes and not self.ignored(path):
-                    if entry.is_symlink():
-                        links.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        found.add(path)
-                        self._note(entry.inode(), path)
-
-    def _note(self, inode: int, path: str) -> None:
-        self._inodes.setdefault(inode, []).append(path)
-
-    def further_names(self, files: Sequence[str]) -> dict[str, str]:
-        """Hard links among ``files`` -> the name of the same file to use instead; sources have the first say.
-
-        A listing tells inode numbers for nothing, so that only files which share one are looked at more closely.
-        """
-        known = set(files)
-        twins = {path for paths in self._inodes.values() if len(paths) > 1 for path in paths if path in known}
-        chosen = one_spelling(self.root, twins, SOURCES) if twins else {}
-        return {path: name for path, name in sorted(chosen.items()) if path != name}
-
-
-def _gitignore(root: Path) -> Callable[[str], bool]:
-    """Whether the .gitignore at ``root``, if any, ignores a root-relative path (a folder ends in "/")."""
-    try:
-        lines = (root / ".gitignore").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return lambda path: False
-    import pathspec  # here: it costs a tenth of a cold start, and many folders have no such file
-
-    spec = pathspec.PathSpec.from_lines("gitignore", lines)
-    return spec.match_file
