@@ -1,0 +1,128 @@
+"""What a file mentions, read off its text fast: names, qualified names, namespaces, and what ## may make of them.
+
+Comments, literals and the operands of include directives are no mentions; macro bodies and the arms of every #if are.
+Names are latin-1 text, so that every byte of a file has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+VERSION = 1
+"""Goes up whenever scan() gives something else for the same bytes."""
+
+# Every alternative begins with a character of its own, by which the search jumps; raw strings are too rare to pay for.
+_HIDDEN_PARTS = (
+    rb"/(?:/(?:[^\\\n]+|\\[ \t]*\n|\\)*|\*.*?(?:\*/|\Z))"
+    rb'|"(?:[^"\\\n]+|\\.)*"'
+    rb"|'(?:[^'\\\n]|\\[^\n][^'\n]*)'"
+    rb"|\#[ \t]*(?:include|include_next|import)[ \t]*<[^>\n]*>"
+)
+_HIDDEN = re.compile(_HIDDEN_PARTS, re.S)
+_HIDDEN_OR_RAW = re.compile(
+    rb'(?<![\w$\x80-\xff])(?:u8|[uUL])?R"(?P<delim>[^ ()\\\t\v\f\n]{0,16})\(.*?\)(?P=delim)"|' + _HIDDEN_PARTS, re.S
+)
+_WORDS = bytes(c if c >= 0x80 or chr(c).isalnum() or c in b"_$" else 32 for c in range(256))
+_NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
+_ROOTS = ("std", "torch", "at", "c10", "caffe2", "ck_tile", "ck", "pybind11", "py")
+_MEMBER = re.compile(r"::(" + _NAME + ")")
+_USING = re.compile(r"using\s+namespace\s+([\w:]+)\s*;")
+_OPENED = re.compile(r"namespace\s+([\w:]+)\s*(?:\[\[[^\]]*\]\]\s*)?\{")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(" + _NAME + r")(\([^)]*\))?((?:\\\n|[^\n])*)", re.M)
+_PASTED = re.compile(r"(?:[\w$]+\s*##\s*)+[\w$]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What a file mentions.
+
+    qualified: "std::vector", "at::Tensor"; of the roots that matter here alone. using: the namespaces of its
+    using-directives. opened: those that it has members in. pasted: a tuple for every name that ## makes, of its pieces
+    in order, "" for a macro's parameter.
+    """
+
+    names: frozenset[str]
+    qualified: frozenset[str]
+    using: frozenset[str]
+    opened: frozenset[str]
+    pasted: tuple[tuple[str, ...], ...]
+
+    def makes(self, name: str) -> bool:
+        """Whether ## may make ``name`` out of what the file mentions."""
+        return any(_fits(name, pieces, self.names) for pieces in self.pasted)
+
+
+def visible_text(data: bytes) -> str:
+    """The text without comments and angled includes, every literal an empty one in "", every line end a newline."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    hidden = _HIDDEN_OR_RAW if b'R"' in data else _HIDDEN
+    return hidden.sub(lambda m: b" " if m[0][:1] in b"/#" else b'""', data).decode("latin-1")
+
+
+def scan(data: bytes) -> tuple[object, ...]:
+    """The fields of the Mentions of a file with these bytes, as plain values."""
+    text = visible_text(data)
+    names = frozenset(text.encode("latin-1").translate(_WORDS).decode("latin-1").split())
+    return (
+        names,
+        frozenset(_qualified(text)) if not names.isdisjoint(_ROOTS) else frozenset(),
+        frozenset(_USING.findall(text)),
+        frozenset(_namespaces(_OPENED.findall(text))),
+        tuple(sorted(_pasted(text))) if "##" in text else (),
+    )
+
+
+def _qualified(text: str) -> Iterator[str]:
+    """The members of _ROOTS that are named, as ``root::name``."""
+    if " ::" in text or ":: " in text or "\n::" in text or "::\n" in text:
+        text = re.sub(r"(?<=[\w$])\s+::|::\s+", "::", text)
+    for match in _MEMBER.finditer(text):
+        end = match.start()
+        head = text[max(end - 10, 0) : end]
+        if not head.endswith(_ROOTS):
+            continue
+        root = re.search(_NAME + r"\Z", head)
+        if root is None or root[0] not in _ROOTS:
+            continue
+        start = end - len(root[0])
+        before = text[max(start - 3, 0) : start]
+        if before.endswith("::"):
+            before = before[:-2]
+            if re.search(r"[\w$>]\Z", before):
+                continue  # a namespace of that name within another one
+        if not before.endswith((".", "->")):
+            yield f"{root[0]}::{match[1]}"
+
+
+def _namespaces(opened: Iterable[str]) -> set[str]:
+    """``a::b`` opens a and a::b; what is nested by braces counts by its own name."""
+    out: set[str] = set()
+    for name in opened:
+        parts = name.split("::")
+        out.update("::".join(parts[: n + 1]) for n in range(len(parts)))
+        out.add(parts[-1])
+    return out
+
+
+def _pasted(text: str) -> set[tuple[str, ...]]:
+    out = set()
+    for _, params, body in _DEFINE.findall(text):
+        if "##" not in body:
+            continue
+        variable = set(re.findall(_NAME, params)) | {"__VA_ARGS__"}
+        for match in _PASTED.finditer(body.replace("\\\n", " ")):
+            out.add(tuple("" if p in variable else p for p in re.split(r"\s*##\s*", match[0])))
+    return out
+
+
+def _fits(name: str, pieces: tuple[str, ...], words: frozenset[str]) -> bool:
+    """Whether ``name`` is ``pieces`` with words of the file (or nothing) in place of the empty ones."""
+    if not pieces:
+        return not name
+    first, rest = pieces[0], pieces[1:]
+    if first:
+        return name.startswith(first) and _fits(name[len(first) :], rest, words)
+    return any((not n or name[:n] in words) and _fits(name[n:], rest, words) for n in range(len(name) + 1))
