@@ -21,23 +21,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import platformdirs
-
 import torchless
 from torchless.facts import flags
 from torchless.facts.codec import CodecError, decode, encode
 from torchless.facts.model import TuFacts, TuSpec
+from torchless.index import default_folder as default_folder
 
 _MAGIC = b"torchless-cache-1\n"
 _DIGEST = 32
 _KEPT_PARSES = 4  # per command line: enough for a few branches of a checkout
 MAX_BYTES = 1 << 29
 """A run that writes to a cache larger than this first cuts it down to three quarters, oldest entries first."""
-
-
-def default_folder() -> Path:
-    """Where the cache is kept: TORCHLESS_CACHE_DIR, or the user's cache folder."""
-    return Path(os.environ.get("TORCHLESS_CACHE_DIR") or platformdirs.user_cache_dir("torchless"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 from torchless.project.model import Project
 from torchless.project.modules import modules_of, orphans, tu_specs
 from torchless.text.paths import canonical_path

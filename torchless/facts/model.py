@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torchless.facts.spec import TuSpec as TuSpec
+
 # The classes that rules may ask for. References and const are stripped first.
 TYPE_CLASSES = frozenset(
     {
@@ -113,24 +115,6 @@ class Diagnostic:
     severity: int
     category: int
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class TuSpec:
-    """How one translation unit is parsed.
-
-    include_dirs are root-relative or absolute, in order. device: the device pass instead of the host pass.
-    enable_ck: value of -DENABLE_CK. defines: further "NAME=VALUE" strings. further_names: hard links and the name
-    that results use for the file instead.
-    """
-
-    source: str
-    include_dirs: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    enable_ck: bool = False
-    device: bool = False
-    arch: str = "gfx942"
-    further_names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 from torchless.index import Index
 from torchless.project.model import Module, Project
 
