@@ -18,7 +18,7 @@ from typing import Any
 
 from torchless.closure.model import Closure
 from torchless.errors import ToolError
-from torchless.rules.load import rules_dir
+from torchless.rules.catalogue import rules_dir
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from torchless.closure.conditions import FUNCTION, MAYBE, OPAQUE, UNDEFINED, Value
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 
 
 def _words(*lines: str) -> list[str]:

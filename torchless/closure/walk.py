@@ -28,7 +28,7 @@ from torchless.closure.directives import (
 )
 from torchless.closure.model import Closure, Edge, Trouble, Undecided
 from torchless.closure.weights import Weights, load_weights
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 
 _DEEPEST = 200  # includes within each other, as for clang
 _MOST_FILES = 10_000  # entered by one unit; beyond, conditions are ignored and each file is read once, which ends

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from torchless.errors import ToolError
-from torchless.rules.load import rules_dir
+from torchless.rules.catalogue import rules_dir
 
 
 class WeightsError(ToolError):

@@ -10,7 +10,7 @@ from torchless.closure.cost import Saving, inclusive, saved_by_removing, total, 
 from torchless.closure.heavy import HeavySet
 from torchless.closure.model import Closure, Edge
 from torchless.closure.weights import Weights
-from torchless.facts.model import TuSpec
+from torchless.facts.spec import TuSpec
 
 
 @dataclass(frozen=True, slots=True)
