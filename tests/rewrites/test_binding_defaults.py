@@ -5,8 +5,7 @@ import pytest
 from torchless.model import Finding
 from torchless.project.bindings import binding_macros
 from torchless.project.model import BindingRow
-from torchless.project.ops import ops_of, parse_python
-from torchless.rewrites.bindings import binding_defaults, python_defaults
+from torchless.rewrites.bindings import binding_defaults
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
 
@@ -87,43 +86,3 @@ def test_backslashes_stay_in_their_column(eol: str) -> None:
     after = edited(source, binding_defaults(source, row, lambda index, name: True))
     assert "Tensor" not in after and after.count("std::nullopt") == 3
     assert [line.find("\\") for line in after.split(eol)] == [line.find("\\") for line in before.split(eol)]
-
-
-def messages(python: str, cxx: str) -> list[str]:
-    ops, _ = ops_of(parse_python("a.py", f'@compile_ops("m")\ndef f({python}): ...\n'.encode()))
-    _, row = row_of(f'#define A_PYBIND m.def("f", &f, {cxx});\n')
-    findings = python_defaults(ops[0], row)
-    assert all(f.code == "TL703" and not f.blocks and not f.edits for f in findings)
-    return [f.message for f in findings]
-
-
-def test_python_default_that_py_arg_does_not_repeat() -> None:
-    assert messages("a, k: int = 7, s=None", 'py::arg("a"), py::arg("k"), py::arg("s") = std::nullopt') == [
-        "f: k has a default in Python (7) but none in py::arg"
-    ]
-
-
-def test_a_row_without_names_says_nothing() -> None:
-    assert messages("a, k: int = 7", '"doc"') == []
-
-
-@pytest.mark.parametrize(
-    ("python", "cxx", "differs"),
-    [
-        ("1e-6", "1e-6f", False),
-        ("1", "1.0", False),
-        ("True", "true", False),
-        ("False", "true", True),
-        ("None", "std::nullopt", False),
-        ("None", "0", True),
-        ("-1", "-1", False),
-        ("4", "8", True),
-        ('""', '""', False),
-        ('"a"', '"b"', True),
-        ("SOME_NAME", "4", False),
-        ("4", "kSome", False),
-    ],
-)
-def test_defaults_that_differ(python: str, cxx: str, differs: bool) -> None:
-    found = messages(f"k={python}", f'py::arg("k") = {cxx}')
-    assert found == ([f"f: k defaults to {python} in Python and {cxx} in py::arg"] if differs else [])

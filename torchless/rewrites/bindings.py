@@ -7,7 +7,6 @@ overload.
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torchless.facts.includes import IncludeGraph
 from torchless.model import Edit, Finding, Tier
 from torchless.project.bindings import SETTER_MACRO
-from torchless.project.model import BindingMacro, BindingRow, BindingTu, Module, Project, PyOp
+from torchless.project.model import BindingMacro, BindingRow, BindingTu, Module, Project
 from torchless.text.lexer import Kind, code_tokens, lex
 from torchless.text.source import BOM, SourceFile
 
@@ -40,9 +39,9 @@ def stream_setters(
     PYBIND11_MODULE. A module that has a setter, or no PYBIND11_MODULE, gives nothing. Findings: TL702, TL704, and the
     blocker TL590 where the checkout has no setter macro.
     """
-    macros = _macros_by_name(project)
-    tus = {m.name: tu for m in project.modules if (tu := _binding_tu(project, m)) is not None}
-    expanded = {name: _expanded(tu, macros) for name, tu in tus.items()}
+    macros = macros_by_name(project)
+    tus = {m.name: tu for m in project.modules if (tu := binding_tu(project, m)) is not None}
+    expanded = {name: expanded_macros(tu, macros) for name, tu in tus.items()}
     covered = {
         name
         for name, tu in tus.items()
@@ -73,7 +72,7 @@ def stream_setters(
     return list(dict.fromkeys(findings))
 
 
-def _macros_by_name(project: Project) -> dict[str, list[BindingMacro]]:
+def macros_by_name(project: Project) -> dict[str, list[BindingMacro]]:
     """Macro name -> its definitions: there may be several, in different #if arms."""
     macros: dict[str, list[BindingMacro]] = {}
     for macro in project.binding_macros:
@@ -82,11 +81,12 @@ def _macros_by_name(project: Project) -> dict[str, list[BindingMacro]]:
     return macros
 
 
-def _binding_tu(project: Project, module: Module) -> BindingTu | None:
+def binding_tu(project: Project, module: Module) -> BindingTu | None:
+    """The PYBIND11_MODULE block of a module, None for a module without one (a ctypes module, say)."""
     return next((tu for tu in project.binding_tus if tu.path in module.sources), None)
 
 
-def _expanded(tu: BindingTu, macros: Mapping[str, Sequence[BindingMacro]]) -> list[str]:
+def expanded_macros(tu: BindingTu, macros: Mapping[str, Sequence[BindingMacro]]) -> list[str]:
     """The known registration macros that a module expands, those inside other macros included, in order."""
     found: list[str] = []
     pending = list(tu.macros)
@@ -293,50 +293,3 @@ def binding_defaults(
             advice = "give the default without torch, or drop it and pass the value from Python"
         findings.append(Finding("TL703", message, row.path, start, end, Tier.DISPLAY, blocks=True, help=advice))
     return findings
-
-
-def python_defaults(op: PyOp, row: BindingRow) -> list[Finding]:
-    """Defaults of a Python op that its binding does not repeat (TL703, report only).
-
-    The dispatcher drops trailing arguments that equal the Python default before it calls the binding, so a default
-    that is missing there is a TypeError at that call, and a different one is used in its place. A row without any
-    py::arg is left out: nothing in its text says which parameter is which.
-    """
-    if not row.args:
-        return []
-    by_name = {arg.name: arg for arg in row.args}
-    findings = []
-    for param in op.params:
-        arg = by_name.get(param.name)
-        if arg is None or not param.default:
-            continue
-        if not arg.default:
-            message = f"{op.function}: {param.name} has a default in Python ({param.default}) but none in py::arg"
-        elif _differ(param.default, arg.default):
-            message = f"{op.function}: {param.name} defaults to {param.default} in Python and {arg.default} in py::arg"
-        else:
-            continue
-        start, end = (arg.default_start, arg.default_end) if arg.default else (row.start, row.end)
-        advice = "repeat the Python default in py::arg"
-        findings.append(Finding("TL703", message, row.path, start, end, Tier.DISPLAY, help=advice))
-    return findings
-
-
-_CXX_LITERALS = {"true": True, "false": False, "std::nullopt": None, "nullptr": None, "py::none()": None}
-
-
-def _differ(python: str, cxx: str) -> bool:
-    """Whether two defaults are both literals, and different ones."""
-    unset = object()
-    try:
-        left: object = ast.literal_eval(python)
-    except (ValueError, SyntaxError):
-        return False
-    text = cxx.strip()
-    right: object = _CXX_LITERALS.get(text, unset)
-    if right is unset:
-        try:
-            right = ast.literal_eval(re.sub(r"(?<=[0-9.])[fFuUlL]+$", "", text))
-        except (ValueError, SyntaxError):
-            return False
-    return left != right

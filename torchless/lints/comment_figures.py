@@ -1,0 +1,113 @@
+"""TL613: timings and kernel names in the comments of headers that several modules share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchless.lints.scan import scans
+from torchless.model import Confidence, Finding, Tier
+from torchless.project.modules import modules_of
+from torchless.text.lexer import Kind, code_tokens, lex, match_forward
+
+if TYPE_CHECKING:
+    from torchless.lints.context import Context
+
+CODE = "TL613"
+_VERSION = 1
+_KERNELS_VERSION = 1
+# A number with a unit of time, rate or traffic, or a comparison in numbers. Cycles are left out: nearly all of them
+# are latencies of instructions, which hold for every user.
+_FIGURE = re.compile(
+    rb"(?<![\w.])\d[\d.,]*\s?(?:us|\xc2\xb5s|\xce\xbcs|usec|ms|ns|[GTP]FLOPS?|[GTP]FLOP/s|[GT]i?B/s|tokens?/s)\b"
+    rb"|(?<![\w.>])\d[\d.]*(?:\s?%|x)\s(?:faster|slower|speed-?up|regression|gain|of peak|win|loss)\b"
+    rb"|\b(?:faster|slower)\sby\s~?\d[\d.]*(?:\s?%|x)",
+    re.I,
+)
+_NAME = re.compile(rb"(?<![\w./])[A-Za-z_]\w*kernel\w*(?![\w./])", re.I)
+_TEMPLATE_WORDS = (b"my_", b"your_", b"some_", b"foo", b"example_")
+Row = tuple[int, int, bytes, bool]
+"""(start, end, text, whether it is a figure rather than a name)"""
+
+
+def findings(context: Context) -> Iterator[Finding]:
+    """Figures, and names of kernels that are defined elsewhere, in comments of headers that two modules reach."""
+    headers = context.files.intersection(context.project.headers)
+    owners = modules_of(context.project)
+    kernels: frozenset[bytes] | None = None
+    for path, rows in scans(context, headers, "comment figures", _VERSION, _scan):
+        if not rows:
+            continue
+        modules = {module.name for source in context.users(path) for module in owners.get(source, ())}
+        if len(modules) < 2:
+            continue
+        for start, end, text, is_figure in rows:
+            if not is_figure:
+                kernels = _all_kernels(context) if kernels is None else kernels
+                if text not in kernels:
+                    continue
+            spelled = " ".join(text.decode("utf-8", "replace").split())
+            what = f"gives a measurement ({spelled})" if is_figure else f"names a kernel of other files ({spelled})"
+            yield Finding(
+                CODE,
+                f"a comment {what} in a header that {len(modules)} modules share",
+                path,
+                start,
+                end,
+                Tier.DISPLAY,
+                (),
+                Confidence.SYNTACTIC,
+                help="say here what holds for every user; put the figure or the name beside the kernel it is about",
+            )
+
+
+def _scan(data: bytes) -> tuple[Row, ...]:
+    if not _FIGURE.search(data) and b"kernel" not in data.lower():
+        return ()
+    tokens = lex(data)
+    used = {t.text for t in tokens if t.kind is Kind.NAME}
+    rows: list[Row] = []
+    for token in tokens:
+        if token.kind is not Kind.COMMENT:
+            continue
+        figure = _FIGURE.search(token.text)
+        if figure is not None:
+            rows.append((token.start + figure.start(), token.start + figure.end(), figure[0], True))
+        for name in _NAME.finditer(token.text):
+            if name[0] not in used and not name[0].startswith(_TEMPLATE_WORDS):
+                rows.append((token.start + name.start(), token.start + name.end(), name[0], False))
+    return tuple(rows)
+
+
+def _all_kernels(context: Context) -> frozenset[bytes]:
+    """The names of all kernels that are defined in the checkout."""
+    paths = (*context.project.sources, *context.project.headers)
+    return frozenset(
+        name for _, names in scans(context, paths, "kernels", _KERNELS_VERSION, kernels_of) for name in names
+    )
+
+
+def kernels_of(data: bytes) -> tuple[bytes, ...]:
+    """The names of the functions that ``data`` declares as __global__, sorted."""
+    if b"__global__" not in data:
+        return ()
+    tokens = code_tokens(lex(data))
+    found = set()
+    for i, token in enumerate(tokens):
+        if token.kind is not Kind.NAME or token.text != b"__global__":
+            continue
+        at = i + 1
+        while at + 1 < len(tokens) and tokens[at].text not in (b";", b"{", b"}"):
+            if tokens[at].text == b"(":
+                if tokens[at - 1].kind is Kind.NAME and tokens[at - 1].text not in _ATTRIBUTES:
+                    found.add(tokens[at - 1].text)
+                    break
+                at = match_forward(tokens, at)
+                if at < 0:
+                    break
+            at += 1
+    return tuple(sorted(found))
+
+
+_ATTRIBUTES = (b"__launch_bounds__", b"__attribute__", b"alignas", b"noexcept", b"__maxnreg__")
