@@ -1,0 +1,39 @@
+"""What a proof says: pass, fail, or not run and why. Nothing that did not run is ever a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+_SHOWN = 5
+
+
+class Verdict(str, Enum):
+    """The three things a proof can say."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one proof said. ``detail`` is one line: what was compared, or why nothing was.
+
+    ``evidence`` are chains, symbols, differences; ``unseen`` is what it left out, each with the reason. ``seconds`` is
+    wall time.
+    """
+
+    name: str
+    verdict: Verdict
+    detail: str
+    evidence: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def few(texts: Sequence[str], shown: int = _SHOWN) -> tuple[str, ...]:
+    """The first of ``texts``, with a last one that says how many were left out."""
+    rest = len(texts) - shown
+    return (*texts[:shown], f"and {rest} more") if rest > 0 else tuple(texts)

@@ -1,0 +1,148 @@
+"""The ladder: what is compared of two versions of a module, rung by rung, cheapest first."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from torchless.facts import clang
+from torchless.facts.model import Diagnostic, TuFacts, TuSpec
+from torchless.facts.pool import run_all
+from torchless.verify.answer import Answer, Verdict, few
+from torchless.verify.compilers import Compiler
+from torchless.verify.device_code import DeviceCode, Difference, compare, compile_device
+from torchless.verify.tree import Tree
+from torchless.verify.types import kind_of
+
+RUNGS = ("types", "closure", "device", "trace", "rebuild", "tests")
+_ERROR = 3
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Two versions of a checkout, and the ways in which the sources in question are built."""
+
+    before: Tree
+    after: Tree
+    specs: tuple[TuSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What the rungs said of one module, in the order of the ladder."""
+
+    module: str
+    answers: tuple[Answer, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any rung found a difference or an error."""
+        return any(answer.verdict is Verdict.FAIL for answer in self.answers)
+
+
+def timed(rung: Callable[[], Answer]) -> Answer:
+    """The answer of ``rung`` with the wall time that it took."""
+    began = time.monotonic()
+    answer = rung()
+    return replace(answer, seconds=time.monotonic() - began)
+
+
+def types(versions: Versions, headers: str, jobs: int) -> Answer:
+    """Parse every unit in both versions: the new one has no error that the old one did not have."""
+    asked = [(tree, spec) for spec in versions.specs for tree in (versions.before, versions.after)]
+    found: dict[int, TuFacts | None] = {}
+    for outcome in run_all(partial(_parse, headers), asked, jobs=jobs):
+        found[outcome.index] = outcome.value
+    new: list[str] = []
+    unseen: list[str] = []
+    for number, spec in enumerate(versions.specs):
+        old, now = found[2 * number], found[2 * number + 1]
+        if old is None or old.failure:
+            unseen.append(f"{name_of(spec)}: the old version did not parse")
+        elif now is None or now.failure:
+            new.append(f"{name_of(spec)}: no longer parses")
+        else:
+            new += [f"{d.path}:{d.line}: {d.message} ({name_of(spec)})" for d in _added(old, now)]
+    seen = len(versions.specs) - len(unseen)
+    if not seen:
+        return Answer("types", Verdict.NOT_RUN, "no source could be parsed", unseen=few(unseen))
+    told = f"{seen} passes over {'stub' if headers == 'stubs' else 'installed'} headers"
+    if new:
+        return Answer("types", Verdict.FAIL, f"{len(new)} new errors in {told}", few(new), few(unseen))
+    return Answer("types", Verdict.PASS, f"no new error in {told}", unseen=few(unseen))
+
+
+def _parse(headers: str, asked: tuple[Tree, TuSpec]) -> TuFacts:
+    tree, spec = asked
+    return clang.parse(spec, root=tree.root, headers=headers, overlays=dict(tree.overlay), want_facts=False)
+
+
+def _added(old: TuFacts, new: TuFacts) -> list[Diagnostic]:
+    known = Counter(_kind(d) for d in old.diagnostics if d.severity >= _ERROR)
+    out = []
+    for diagnostic in new.diagnostics:
+        if diagnostic.severity < _ERROR:
+            continue
+        if known[_kind(diagnostic)]:
+            known[_kind(diagnostic)] -= 1
+        else:
+            out.append(diagnostic)
+    return out
+
+
+def _kind(diagnostic: Diagnostic) -> tuple[str, int, str]:
+    return diagnostic.path, diagnostic.category, kind_of(diagnostic.message)
+
+
+def device(versions: Versions, compiler: Compiler | None, headers: str, jobs: int) -> Answer:
+    """Compile every device pass in both versions: each kernel has the same code and needs the same registers."""
+    specs = [spec for spec in versions.specs if spec.device]
+    if compiler is None:
+        return Answer("device", Verdict.NOT_RUN, "no clang that knows AMDGPU on this machine")
+    if not specs:
+        return Answer("device", Verdict.NOT_RUN, "the module has no source of its own")
+    old = compile_device(compiler, versions.before, specs, headers, jobs)
+    new = compile_device(compiler, versions.after, specs, headers, jobs)
+    return judge_device(
+        old, new, f"{compiler.version} -O3 over {'stub' if headers == 'stubs' else 'installed'} headers"
+    )
+
+
+def judge_device(before: Sequence[DeviceCode], after: Sequence[DeviceCode], how: str) -> Answer:
+    """What two compilations of the same units say; ``how`` names compiler, flags and headers."""
+    unseen: list[str] = []
+    wrong: list[str] = []
+    typed: list[str] = []
+    kernels = identical = 0
+    for old, new in zip(before, after, strict=True):
+        if old.problem:
+            unseen.append(f"{name_of(old.spec)}: {old.problem}")
+        elif new.problem:
+            wrong.append(f"{name_of(new.spec)}: no longer compiles: {new.problem}")
+        else:
+            differences = compare(old.functions, new.functions)
+            wrong += [_told(old.spec, d) for d in differences if not d.element_type]
+            typed += [_told(old.spec, d) for d in differences if d.element_type]
+            mine = {f.name for f in old.functions.values() if f.is_kernel}
+            kernels += len(mine)
+            identical += len(mine - {d.function for d in differences})
+    if len(unseen) == len(before):
+        return Answer("device", Verdict.NOT_RUN, "no device pass could be compiled", unseen=few(unseen))
+    if wrong:
+        return Answer("device", Verdict.FAIL, f"{len(wrong)} differences ({how})", few(wrong), few(unseen))
+    detail = f"{identical} of {kernels} kernels identical ({how})"
+    if typed:
+        detail += f", {len(typed)} functions differ by their element type's own code"
+    return Answer("device", Verdict.PASS, detail, few(typed), few(unseen))
+
+
+def _told(spec: TuSpec, difference: Difference) -> str:
+    return f"{spec.source}: {difference.function}: {difference.what}"
+
+
+def name_of(spec: TuSpec) -> str:
+    """A unit in one pass, for people: ``csrc/a.cu (device pass, ENABLE_CK=0)``."""
+    return f"{spec.source} ({'device' if spec.device else 'host'} pass, ENABLE_CK={int(spec.enable_ck)})"
