@@ -29,6 +29,8 @@ Condition = tuple[Node, str]
 """A parsed condition and its text, without comments and in one line."""
 
 UNKNOWN: Final[Node] = ("unknown",)
+AS_TEXT: Final[Node] = ("text",)
+"""What parse() makes nothing of before macros are replaced; evaluate() replaces them first."""
 _SPELLED = {
     "and": "&&",
     "or": "||",
@@ -48,13 +50,14 @@ _LEVELS = {
 }
 # Names are told by the ASCII that is not in them: a class that spells out all of Unicode takes 20 ms to compile.
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[^\x00-#%-@\[-^`{-\x7f][^\x00-#%-/:-@\[-^`{-\x7f]*)|(?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*)"
-    r"|(?P<char>(?:u8|[uUL])?'(?:[^'\\]|\\.)*')|(?P<text>\"(?:[^\"\\]|\\.)*\")"
+    r"\s*(?:(?P<char>(?:u8|[uUL])?'(?:[^'\\]|\\.)*')|(?P<text>\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<name>[^\x00-#%-@\[-^`{-\x7f][^\x00-#%-/:-@\[-^`{-\x7f]*)|(?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*)"
     r"|(?P<punctuation><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:(),]))"
 )
 _NUMBER = re.compile(r"(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))([uUlLzZ]*)\Z")
 _SUFFIX = re.compile(r"(?i:u?(?:ll?|z)?|(?:ll?|z)u)\Z")
 _HAS_INCLUDE = re.compile(r"\s*\(\s*(?:<([^>]*)>|\"([^\"]*)\")\s*\)")
+_ARGUMENT = re.compile(r"[()]|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
 _DEPTH = 50  # parentheses and operators within each other, far above what people write
 _OPERATORS = 300
@@ -180,10 +183,10 @@ class _Parser:
     def arguments(self) -> None:
         """Skip the arguments of a function-like macro, which may be any tokens at all."""
         depth = 1
-        for match in re.finditer(r"[()]", self.text[self.position :]):
-            depth += 1 if match[0] == "(" else -1
+        for match in _ARGUMENT.finditer(self.text, self.position):
+            depth += (match[0] == "(") - (match[0] == ")")
             if not depth:
-                self.position += match.end()
+                self.position = match.end()
                 self.next()
                 return
         raise ConditionError(") is missing")
@@ -264,6 +267,8 @@ def _evaluate(node: Node, look: Look, has: Has) -> int | None:
         return yes if yes == no else None
     if kind in ("unknown", "call"):
         return None
+    if kind == "text":
+        raise _NeedsText
     left = _evaluate(node[1], look, has)
     if len(node) == 2:
         return None if left is None else _wrapped(-left if kind == "-" else ~left if kind == "~" else left, left, left)
@@ -334,7 +339,7 @@ def _arithmetic(operator: str, left: int, right: int) -> int | None:
 _PIECE = re.compile(
     r"(?P<defined>\bdefined\b\s*(?:\(\s*([A-Za-z_$][\w$]*)\s*\)|([A-Za-z_$][\w$]*)))"
     r"|(?P<has>__has_include\s*\([^)]*\))|(?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*)"
-    r"|(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?P<quoted>(?:u8|[uUL])?'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<name>[A-Za-z_$][\w$]*)"
 )
 _CANNOT_TELL = " __has_torchless(unknown) "  # a call, which parse() takes for not known
 _MOST_TEXT = 1 << 14

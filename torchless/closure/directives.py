@@ -10,7 +10,17 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from torchless.closure.conditions import FUNCTION, MAYBE, OPAQUE, UNDEFINED, UNKNOWN, Condition, ConditionError, parse
+from torchless.closure.conditions import (
+    AS_TEXT,
+    FUNCTION,
+    MAYBE,
+    OPAQUE,
+    UNDEFINED,
+    UNKNOWN,
+    Condition,
+    ConditionError,
+    parse,
+)
 
 END: Final = 0
 """(END, lines): the end of the file."""
@@ -269,7 +279,7 @@ class _Program:
             self.counted = end_line
             return
         condition: Condition | None = None if keyword == "else" else self._condition(keyword[4:], text, offset, line)
-        if self.operations[arms[-1]][0] == ELSE:
+        if any(self.operations[arm][0] == ELSE for arm in arms):
             self.problems.append((offset, line, f"#{keyword} after #else"))
             condition = (("number", 0, False), "0")  # never taken
         self.operations[arms[-1]][5] = len(self.operations)
@@ -300,6 +310,8 @@ class _Program:
         try:
             return parse(_text(text)), spelled
         except ConditionError as error:
+            if re.search(rb"(?!defined\b)(?<![\w$])[A-Za-z_$]", text):  # a macro may make sense of it
+                return AS_TEXT, spelled
             self.problems.append((offset, line, f"the condition cannot be read: {error}"))
             return UNKNOWN, spelled
 
