@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 VERSION = 1
 """Goes up whenever scan() gives something else for the same bytes."""
@@ -40,7 +40,8 @@ class Mentions:
 
     qualified: "std::vector", "at::Tensor"; of the roots that matter here alone. using: the namespaces of its
     using-directives. opened: those that it has members in. pasted: a tuple for every name that ## makes, of its pieces
-    in order, "" for a macro's parameter.
+    in order, "" for a macro's parameter. in_macros: names, and qualified_in_macros: qualified ones, in the bodies of
+    its macros, which mean what they mean where the macro is expanded.
     """
 
     names: frozenset[str]
@@ -48,6 +49,12 @@ class Mentions:
     using: frozenset[str]
     opened: frozenset[str]
     pasted: tuple[tuple[str, ...], ...]
+    in_macros: frozenset[str]
+    qualified_in_macros: frozenset[str]
+
+    def later(self) -> Mentions:
+        """What of it has its meaning behind the end of the file."""
+        return replace(self, names=self.in_macros, qualified=self.qualified_in_macros, using=frozenset())
 
     def makes(self, name: str) -> bool:
         """Whether ## may make ``name`` out of what the file mentions."""
@@ -65,14 +72,22 @@ def visible_text(data: bytes) -> str:
 def scan(data: bytes) -> tuple[object, ...]:
     """The fields of the Mentions of a file with these bytes, as plain values."""
     text = visible_text(data)
-    names = frozenset(text.encode("latin-1").translate(_WORDS).decode("latin-1").split())
+    names = _words(text)
+    macros = _DEFINE.findall(text) if "define" in names else []
+    bodies = "\n".join(body for _, _, body in macros)
     return (
         names,
         frozenset(_qualified(text)) if not names.isdisjoint(_ROOTS) else frozenset(),
         frozenset(_USING.findall(text)),
         frozenset(_namespaces(_OPENED.findall(text))),
-        tuple(sorted(_pasted(text))) if "##" in text else (),
+        tuple(sorted(_pasted(macros))) if "##" in bodies else (),
+        _words(bodies),
+        frozenset(_qualified(bodies)),
     )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.encode("latin-1").translate(_WORDS).decode("latin-1").split())
 
 
 def _qualified(text: str) -> Iterator[str]:
@@ -107,9 +122,9 @@ def _namespaces(opened: Iterable[str]) -> set[str]:
     return out
 
 
-def _pasted(text: str) -> set[tuple[str, ...]]:
+def _pasted(macros: Iterable[tuple[str, str, str]]) -> set[tuple[str, ...]]:
     out = set()
-    for _, params, body in _DEFINE.findall(text):
+    for _, params, body in macros:
         if "##" not in body:
             continue
         variable = set(re.findall(_NAME, params)) | {"__VA_ARGS__"}

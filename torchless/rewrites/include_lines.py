@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from torchless.facts.typing import FileView
+from torchless.model import Edit
 from torchless.rewrites.scopes import Scopes
 from torchless.text.lexer import Kind, Token, lex
 from torchless.text.source import SourceFile
@@ -75,6 +76,21 @@ def include_lines(view: FileView, scopes: Scopes) -> list[IncludeLine]:
                 IncludeLine(token.text.decode("latin-1"), start, end, token.start, token.end, conditions, in_code)
             )
     return out
+
+
+def removal(source: SourceFile, line: IncludeLine, code: str) -> Edit:
+    """The edit that takes ``line`` out: the whole line, with a comment that trails it.
+
+    Only the directive goes where a comment stands before it on the line, or runs on into the next line.
+    """
+    text = source.data[line.start : line.end]
+    for token in lex(source.data, line.header_end, line.end):
+        if token.text.startswith(b"/*") and not token.text.endswith(b"*/"):
+            return Edit(source.path, line.start, token.start, b"", code)
+    if not text.lstrip().startswith(b"#"):
+        hash_at = source.data.index(b"#", line.start)
+        return Edit(source.path, hash_at, line.header_end, b"", code)
+    return Edit(source.path, line.start, line.end, b"", code)
 
 
 def _line_bounds(source: SourceFile, start: int, end: int) -> tuple[int, int]:

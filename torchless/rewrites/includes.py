@@ -19,6 +19,7 @@ from torchless.rewrites.include_lines import (
     emptied_conditionals,
     file_start,
     include_lines,
+    removal,
 )
 from torchless.rewrites.scopes import Scopes, find_scopes
 from torchless.rewrites.std_headers import Provided, lost_headers, used_headers
@@ -217,19 +218,7 @@ class _Plan:
         for line in self.removed:
             if not _in_any(line, regions):
                 code = _out_code(line)
-                self._add(code, _out_message(line), line, [self._removal(line, code)])
-
-    def _removal(self, line: IncludeLine, code: str) -> Edit:
-        """The whole line; only the directive where a comment runs on into the next line or stands before it."""
-        source = self.view.source
-        text = source.data[line.start : line.end]
-        for token in lex(source.data, line.header_end, line.end):
-            if token.text.startswith(b"/*") and not token.text.endswith(b"*/"):
-                return Edit(source.path, line.start, token.start, b"", code)
-        if not text.lstrip().startswith(b"#"):
-            hash_at = source.data.index(b"#", line.start)
-            return Edit(source.path, hash_at, line.header_end, b"", code)
-        return Edit(source.path, line.start, line.end, b"", code)
+                self._add(code, _out_message(line), line, [removal(self.view.source, line, code)])
 
     # -- in
 

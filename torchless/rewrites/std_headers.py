@@ -7,7 +7,7 @@ Source of the tables: the synopses of the C++20 standard library headers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from torchless.text.lexer import Kind, Token
@@ -132,6 +132,23 @@ def used_headers(tokens: Sequence[Token]) -> list[StandardUse]:
         header = _header_of(tokens, i, name)
         for needed in _REGISTRATION.get(name, (f"<{header}>",) if header else ()):
             found.setdefault(needed, set()).add(name)
+    return [StandardUse(header, tuple(sorted(names))) for header, names in sorted(found.items())]
+
+
+def headers_of_names(std: Iterable[str], bare: Iterable[str]) -> list[StandardUse]:
+    """The standard headers of ``std``, names behind std::, and of ``bare`` ones, sorted by header.
+
+    What a bare name is, a call or a variable, is not known: there may be a header too many.
+    """
+    found: dict[str, set[str]] = {}
+    for name in std:
+        header = _STD_HEADER.get(name) or _C_NAME_HEADER.get(name, "")
+        if header:
+            found.setdefault(f"<{header}>", set()).add(name)
+    for name in bare:
+        header = _C_FUNCTION_HEADER.get(name) or _C_NAME_HEADER.get(name, "")
+        if header:
+            found.setdefault(f"<{header}>", set()).add(name)
     return [StandardUse(header, tuple(sorted(names))) for header, names in sorted(found.items())]
 
 

@@ -1,0 +1,181 @@
+"""What the files of a check mention and declare, and how its units read them; each found out once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+from torchless.closure.model import Closure, Edge
+from torchless.lints.context import Context
+from torchless.reliance import declared, families, mentions
+from torchless.reliance.declared import Declared
+from torchless.reliance.families import Headers, load_headers
+from torchless.reliance.mentions import Mentions
+from torchless.reliance.order import Reading, edges_by_includer, reading
+
+_EMPTY = Mentions(frozenset(), frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset())
+_HEADER_NAME = re.compile(rb"[\w.+-]+\.(?:h|hpp|cuh|hh|hxx|inc)\b")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_SCRIPT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class View:
+    """A translation unit in one pass: its closure, the edges that leave each file, and the order of reading."""
+
+    closure: Closure
+    leaving: Mapping[str, list[Edge]]
+    reading: Reading
+
+    @property
+    def source(self) -> str:
+        """The unit's source."""
+        return self.closure.spec.source
+
+    @cached_property
+    def included_by(self) -> Mapping[str, tuple[str, ...]]:
+        """File -> the files that include it."""
+        found: dict[str, list[str]] = {}
+        for edges in self.leaving.values():
+            for edge in edges:
+                found.setdefault(edge.target, []).append(edge.includer)
+        return {path: tuple(includers) for path, includers in found.items()}
+
+    def reaching(self, targets: Iterable[str]) -> frozenset[str]:
+        """The files that include one of ``targets``, directly or not."""
+        found: set[str] = set()
+        pending = list(targets)
+        while pending:
+            for includer in self.included_by.get(pending.pop(), ()):
+                if includer not in found:
+                    found.add(includer)
+                    pending.append(includer)
+        return frozenset(found)
+
+    def below(self, path: str) -> frozenset[str]:
+        """``path`` and all that it includes."""
+        found = {path}
+        pending = [path]
+        while pending:
+            for edge in self.leaving.get(pending.pop(), ()):
+                if edge.target not in found:
+                    found.add(edge.target)
+                    pending.append(edge.target)
+        return frozenset(found)
+
+    def with_heavy(self, heavy: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+        """Category -> the files that include a header of it, directly or not. ``heavy``: header -> category."""
+        by_category: dict[str, list[str]] = {}
+        for header, category in heavy.items():
+            by_category.setdefault(category, []).append(header)
+        return {category: self.reaching(headers) for category, headers in by_category.items()}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Answers about the files and units of ``context``. Nothing is read before the first question about it."""
+
+    context: Context
+    headers: Headers = field(default_factory=load_headers)
+    _mentions: dict[str, Mentions] = field(default_factory=dict)
+    _declared: dict[str, Declared] = field(default_factory=dict)
+    _heavy: dict[int, Mapping[str, str]] = field(default_factory=dict)
+    _reach: dict[int, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+
+    def mentions(self, path: str) -> Mentions:
+        """What a file of the checkout mentions; nothing when it cannot be read."""
+        if path not in self._mentions:
+            try:
+                row = self.context.remembered(path, "mentions", mentions.VERSION, mentions.scan)
+                self._mentions[path] = Mentions(*cast(Any, row))
+            except OSError:
+                self._mentions[path] = _EMPTY
+        return self._mentions[path]
+
+    def declared(self, path: str) -> Declared:
+        """What a file of the checkout declares; nothing when it cannot be read."""
+        if path not in self._declared:
+            try:
+                row = self.context.remembered(path, "declared", declared.VERSION, declared.scan)
+                self._declared[path] = Declared(*cast(Any, row))
+            except OSError:
+                self._declared[path] = Declared(frozenset(), (), True)
+        return self._declared[path]
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """Every unit that the question is about, in every pass and every way it is built."""
+        out = []
+        for source, closures in self.context.units().items():
+            for closure in closures:
+                leaving = edges_by_includer(closure)
+                out.append(View(closure, leaving, reading(source, leaving)))
+        return tuple(out)
+
+    @cached_property
+    def views_of(self) -> Mapping[str, tuple[View, ...]]:
+        """File of the checkout -> the views that read it."""
+        found: dict[str, list[View]] = {}
+        for view in self.views:
+            for path in view.reading.entered:
+                if path not in view.closure.outside:
+                    found.setdefault(path, []).append(view)
+        return {path: tuple(views) for path, views in found.items()}
+
+    def heavy(self, view: View) -> Mapping[str, str]:
+        """The heavy headers that a view reads -> their category."""
+        known = self._heavy.get(id(view))
+        if known is None:
+            known = self._heavy[id(view)] = self.context.heavy.found(view.closure)
+        return known
+
+    def reach(self, view: View) -> Mapping[str, frozenset[str]]:
+        """Category -> the files of a view that include a heavy header of it, directly or not."""
+        known = self._reach.get(id(view))
+        if known is None:
+            known = self._reach[id(view)] = view.with_heavy(self.heavy(view))
+        return known
+
+    def family(self, edge: Edge) -> str:
+        """The family of the header outside of the checkout that ``edge`` names."""
+        kind = families.family(edge.spelled, edge.angled)
+        if kind == families.UNSEEN and self.context.heavy.category(edge.spelled):
+            return families.OTHER
+        return kind
+
+    @cached_property
+    def printed(self) -> Mapping[str, tuple[str, ...]]:
+        """File name of a header -> the scripts that write sources which may include it, sorted."""
+        found: dict[str, list[str]] = {}
+        scripts = sorted({script for module in self.context.project.modules for script in module.generators})
+        for script in scripts:
+            try:
+                names = self.context.remembered(script, "printed headers", _SCRIPT_VERSION, _header_names)
+            except OSError:
+                continue
+            for name in cast("tuple[str, ...]", names):
+                found.setdefault(name, []).append(script)
+        return {name: tuple(where) for name, where in found.items()}
+
+    def words_of(self, script: str) -> frozenset[str]:
+        """The words of a script, text that it writes included."""
+        try:
+            return cast("frozenset[str]", self.context.remembered(script, "words", _SCRIPT_VERSION, _words))
+        except OSError:
+            return frozenset()
+
+
+def facts_of(context: Context) -> Facts:
+    """The facts about ``context``, the same for every lint that asks."""
+    return context.shared("reliance", lambda: Facts(context))
+
+
+def _header_names(data: bytes) -> tuple[str, ...]:
+    return tuple(sorted({name.decode() for name in _HEADER_NAME.findall(data)}))
+
+
+def _words(data: bytes) -> frozenset[str]:
+    return frozenset(word.decode() for word in _WORD.findall(data))
