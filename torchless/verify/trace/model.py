@@ -172,8 +172,8 @@ class Finding:
 class EntryResult:
     """The verdict on one entry point: "pass", "fail" or "not run" (``why``).
 
-    ``calls`` were compared, of which ``launched`` put something on the device alike and ``rejected`` were refused alike.
-    ``allowed`` counts, by convention of the target, the calls that differ only in what it accepts.
+    ``calls`` were compared, of which ``launched`` put something on the device alike and ``rejected`` were refused
+    alike. ``allowed`` counts, by convention of the target, the calls that differ only in what it accepts.
     """
 
     entry: str

@@ -1,4 +1,4 @@
-"""Built things, kept by content: objects, precompiled headers, programs. Files in a folder, put in place in one step."""
+"""Built things, kept by content: objects, precompiled headers, programs. Files, put in place in one step."""
 
 from __future__ import annotations
 
