@@ -12,6 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from torchless.facts.spec import TuSpec
@@ -112,6 +113,8 @@ class IncludeGraph:
         self.overlay = dict(overlay or {})
         self._scans: dict[str, tuple[Include, ...]] = {}
         self._folders: dict[str, dict[str, str]] = {}
+        self._found: dict[tuple[str, str], str] = {}
+        self._users: dict[str, list[str]] = {}
         self._closures: dict[tuple[str, tuple[str, ...], frozenset[str]], dict[str, str]] = {}
 
     def with_overlay(self, overlay: Mapping[str, bytes]) -> IncludeGraph:
@@ -146,9 +149,12 @@ class IncludeGraph:
             return ""
         own = () if include.angled else (posixpath.dirname(includer), *self._places.get(includer, ()))
         for folder in (*own, *include_dirs):
-            place, name = posixpath.split(posixpath.join(folder, include.spelled))
-            found = self._folder(posixpath.normpath(place) if place else "").get(name)
-            if found is not None:
+            found = self._found.get((folder, include.spelled))
+            if found is None:
+                place, name = posixpath.split(posixpath.join(folder, include.spelled))
+                found = self._folder(posixpath.normpath(place) if place else "").get(name, "")
+                self._found[folder, include.spelled] = found
+            if found:
                 return found
         return ""
 
@@ -194,9 +200,13 @@ class IncludeGraph:
     def users_of(self, header: str) -> list[str]:
         """The translation units whose closure holds ``header`` (root-relative, or as spelled), sorted.
 
-        A translation unit uses itself.
+        A translation unit uses itself. ``units`` must be complete by now.
         """
-        return sorted(source for source in self.units if header in self.closure_of(source))
+        if not self._users:
+            for source in sorted(self.units):
+                for target in self.closure_of(source):
+                    self._users.setdefault(target, []).append(source)
+        return list(self._users.get(header, ()))
 
     def _folder(self, folder: str) -> Mapping[str, str]:
         """File name -> root-relative path, for the files in ``folder``; links of either kind lead to one path a file.
@@ -205,6 +215,9 @@ class IncludeGraph:
         """
         known = self._folders.get(folder)
         if known is None:
+            if not self.overlay and not os.path.isdir(self.root / folder):  # noqa: PTH112 - most that are asked for
+                known = self._folders[folder] = {}
+                return known
             root = os.path.realpath(self.root)
             real = os.path.realpath(self.root / folder)
             known = {}
@@ -273,8 +286,9 @@ def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[st
     for _ in range(len(project.headers) + 1):  # each round adds a folder
         missing = {include.spelled for _, include in graph.missing(source, dirs)}
         found: dict[str, tuple[tuple[int, str], str]] = {}
-        for header in project.headers:
-            for spelled in missing.intersection(_suffixes(header)):
+        endings = _by_ending(project.headers)
+        for spelled in missing:
+            for header in endings.get(spelled, ()):
                 folder = header[: -len(spelled)].rstrip("/") or "."
                 rank = (-len(posixpath.commonpath([own, folder]) if own and folder != "." else ""), folder)
                 found[spelled] = min(found.get(spelled, (rank, folder)), (rank, folder))
@@ -285,10 +299,15 @@ def sibling_dirs(project: Project, graph: IncludeGraph, source: str) -> tuple[st
     return tuple(dirs)
 
 
-def _suffixes(path: str) -> list[str]:
-    """Every way to spell ``path`` relative to one of the folders above it."""
-    parts = path.split("/")
-    return ["/".join(parts[i:]) for i in range(len(parts))]
+@lru_cache(maxsize=4)
+def _by_ending(paths: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Every way to spell one of ``paths`` relative to one of the folders above it -> the paths meant."""
+    endings: dict[str, list[str]] = {}
+    for path in paths:
+        parts = path.split("/")
+        for i in range(len(parts)):
+            endings.setdefault("/".join(parts[i:]), []).append(path)
+    return endings
 
 
 def specs_of(
@@ -304,7 +323,7 @@ def specs_of(
 
     ``devices`` and ``enable_ck`` are as in ``modules.tu_specs``; an orphan's own ENABLE_CK is True, the default.
     """
-    owners = modules_of(project).get(source, ())
+    owners = [module for module in project.modules if source in module.sources]
     names = project.further_names
     if owners:
         specs = [s for m in owners for s in tu_specs(m, devices=devices, enable_ck=enable_ck, arch=arch)]
