@@ -110,3 +110,43 @@ class Unit:
     ledger: tuple[LedgerEntry, ...] = ()
     joined_by: tuple[tuple[str, str, str], ...] = field(default=())
     leaks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Debt:
+    """Findings that are known and may stay for now: what they have in common, and how many there are.
+
+    ``line`` is the text of the line that they start on, ``context`` a hash of it and its neighbours; baseline.py makes
+    both. No line number: what moves is still known.
+    """
+
+    path: str
+    code: str
+    line: str
+    context: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What a check found.
+
+    ``findings`` are sorted by path, place and code, and have edits where they can be mended; ``known`` are those that
+    the baseline knows, which are no news; ``suppressed`` says how many more a comment took out, ``untouched`` how many
+    lie elsewhere than the change that was asked about. ``gone`` counts findings of the baseline that are no more, and
+    ``debts`` is what a baseline of today holds, when that was asked for. ``files`` and ``units`` say how many files
+    were asked about and how many translation units were followed for it.
+    """
+
+    root: str
+    findings: tuple[Finding, ...]
+    suppressed: int
+    files: int
+    units: int
+    files_failed: tuple[str, ...]
+    notes: tuple[str, ...]
+    seconds: float
+    known: tuple[Finding, ...] = ()
+    gone: int = 0
+    untouched: int = 0
+    debts: tuple[Debt, ...] = ()

@@ -49,7 +49,8 @@ class CheckOptions:
 
     ``paths``, ``select`` and ``ignore`` are as for a migration; paths may also name Python files and the JIT
     configuration. ``heavy`` are further headers to watch, each "PATTERN=CATEGORY". ``since`` is a git revision: only
-    findings that the change since then touches are kept. ``baseline`` is a file of findings that are known.
+    findings that the change since then touches are kept. ``baseline`` is a file of findings that are known, relative to
+    the start folder; ``record`` asks what it would hold today, and then it need not exist yet.
     """
 
     paths: tuple[str, ...]
@@ -66,6 +67,7 @@ class CheckOptions:
     heavy: tuple[str, ...] = ()
     since: str = ""
     baseline: str = ""
+    record: bool = False
 
     def dropped(self, code: str) -> bool:
         """Whether the user does not want what ``code`` looks for."""

@@ -91,7 +91,7 @@ def test_color_always_colors_both_and_keeps_the_bytes(run, fake, checkout):
     ("environment", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
 def test_a_terminal_is_colored_unless_it_says_no(tmp_path, environment, colored):
-    program = "import sys; from torchless.report.terminal import wants_color as w; print(w('auto', sys.stdout))"
+    program = "import sys; from torchless.report.color import wants_color as w; print(w('auto', sys.stdout))"
     inside = f"import pty, sys; sys.exit(pty.spawn([sys.executable, '-c', {program!r}]))"
     env = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **environment}
     done = subprocess.run([sys.executable, "-c", inside], env=env, capture_output=True, stdin=subprocess.DEVNULL)

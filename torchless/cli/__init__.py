@@ -21,6 +21,7 @@ from torchless.errors import ToolError
 
 # command -> the module that holds it, under the command's own name
 COMMANDS: Mapping[str, str] = {
+    "check": "check",
     "explain": "rules",
     "migrate": "migrate",
     "rules": "rules",

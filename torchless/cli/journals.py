@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from torchless.report.outcome import plural
+from torchless.report.wording import plural
 from torchless.text import journal, writer
 
 

@@ -14,8 +14,9 @@ from torchless.cli.output import emit, say
 from torchless.cli.rules import rule_names
 from torchless.exitcodes import NOTHING_LEFT
 from torchless.report import json as json_report
+from torchless.report.color import wants_color
 from torchless.report.outcome import Outcome, judge
-from torchless.report.terminal import make_page, page_text, progress_bar, wants_color
+from torchless.report.terminal import make_page, page_text, progress_bar
 from torchless.report.text import colored_diff, print_report
 from torchless.text import diff, writer
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from torchless.errors import UsageError
 from torchless.exitcodes import FAILED
+from torchless.text import disk
 
 
 def fail(message: str, help_page: bool = False) -> int:
@@ -28,6 +31,42 @@ def emit(data: bytes) -> None:
     except OSError as error:
         _forget_stdout()
         raise UsageError(f"cannot write to stdout: {error.strerror}") from error
+
+
+def save(data: bytes, file: Path) -> None:
+    """Put ``data`` into ``file``: all of it, or the file is as it was. Raises UsageError, which names the file.
+
+    A link is followed; a file that is there keeps its permissions. What is no regular file (a pipe, a terminal) is
+    written to as it is.
+    """
+    try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            with file.open("wb", buffering=0) as device:
+                device.write(data)
+            return
+        target = Path(os.path.realpath(file))
+        if target.is_dir():
+            raise UsageError(f"{file}: cannot be written: it is a folder")
+        staged = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            disk.create(staged, data, _mode(target))
+            staged.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                staged.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror}") from error
+
+
+def _mode(file: Path) -> int:
+    """The permissions of ``file``, or what a new file gets."""
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def say(text: str) -> None:

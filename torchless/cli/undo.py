@@ -8,7 +8,7 @@ import click
 
 from torchless.cli.journals import journalled
 from torchless.exitcodes import NOTHING_LEFT
-from torchless.report.outcome import plural
+from torchless.report.wording import plural
 from torchless.text import writer
 
 

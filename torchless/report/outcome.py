@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torchless.api import MigrateResult
 from torchless.exitcodes import BACKED_OUT, FAILED, NOTHING_LEFT, SOMETHING_LEFT
 from torchless.model import Finding, Tier, Unit, UnitStatus
+from torchless.report.wording import plural
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,3 @@ def next_steps(outcome: Outcome) -> tuple[str, ...]:
     if not steps:
         steps.append("Nothing to do.")
     return tuple(steps)
-
-
-def plural(count: int, noun: str, many: str = "") -> str:
-    """``1 file``, ``2 files``."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -12,15 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from torchless.options import Progress as Callback
+from torchless.report.color import wants_color
 
 PIPED_WIDTH = 120
-
-
-def wants_color(choice: str, stream: IO[str]) -> bool:
-    """Whether to colour ``stream``: ``choice`` is "always", "never" or "auto" (a terminal, and no NO_COLOR)."""
-    if choice != "auto":
-        return choice == "always"
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def make_page(choice: str, stream: IO[str]) -> Console:

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from torchless.model import Finding, LedgerEntry, Tier, Unit, UnitStatus
-from torchless.report.outcome import Outcome, code_counts, every_finding, next_steps, plural, unit_counts
+from torchless.report.outcome import Outcome, code_counts, every_finding, next_steps, unit_counts
+from torchless.report.wording import place, plural
 
 _STYLE = {
     UnitStatus.MIGRATED: "bold green",
@@ -153,11 +154,6 @@ def _totals(outcome: Outcome) -> Iterator[str]:
     if result.files_failed:
         yield f"{plural(len(result.files_failed), 'file')} failed"
     yield f"{result.seconds:.1f} s"
-
-
-def place(path: str, line: int = 0, column: int = 0) -> str:
-    """``path:line:column``, without what is not known."""
-    return ":".join([path, *(str(n) for n in (line, column) if n)])
 
 
 def _listed(names: Sequence[str], limit: int, verbose: bool) -> str:
