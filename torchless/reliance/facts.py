@@ -13,10 +13,9 @@ from torchless.lints.context import Context
 from torchless.reliance import declared, families, mentions
 from torchless.reliance.declared import Declared
 from torchless.reliance.families import Headers, load_headers
-from torchless.reliance.mentions import Mentions
+from torchless.reliance.mentions import Mentions, mentions_of
 from torchless.reliance.order import Reading, edges_by_includer, reading
 
-_EMPTY = Mentions(frozenset(), frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset())
 _HEADER_NAME = re.compile(rb"[\w.+-]+\.(?:h|hpp|cuh|hh|hxx|inc)\b")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _SCRIPT_VERSION = 1
@@ -83,6 +82,8 @@ class Facts:
     _mentions: dict[str, Mentions] = field(default_factory=dict)
     _declared: dict[str, Declared] = field(default_factory=dict)
     _heavy: dict[int, Mapping[str, str]] = field(default_factory=dict)
+    _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _expanded: dict[int, frozenset[str]] = field(default_factory=dict)
     _reach: dict[int, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
     def mentions(self, path: str) -> Mentions:
@@ -90,10 +91,44 @@ class Facts:
         if path not in self._mentions:
             try:
                 row = self.context.remembered(path, "mentions", mentions.VERSION, mentions.scan)
-                self._mentions[path] = Mentions(*cast(Any, row))
+                self._mentions[path] = mentions_of(cast(Any, row))
             except OSError:
-                self._mentions[path] = _EMPTY
+                self._mentions[path] = Mentions()
         return self._mentions[path]
+
+    def files(self, view: View) -> list[str]:
+        """The files of the checkout that a view reads, in that order."""
+        return [path for path in view.reading.entered if path not in view.closure.outside]
+
+    def words(self, view: View) -> frozenset[str]:
+        """Every word of the files of a view."""
+        if id(view) not in self._words:
+            self._words[id(view)] = frozenset().union(*(self.mentions(path).names for path in self.files(view)))
+        return self._words[id(view)]
+
+    def expanded(self, view: View) -> frozenset[str]:
+        """The macros of the files of a view that it expands, as far as names tell: directly or by one another."""
+        known = self._expanded.get(id(view))
+        if known is None:
+            mentioned = [self.mentions(path) for path in self.files(view)]
+            bodies: dict[str, set[str]] = {}
+            for row in mentioned:
+                for macro in row.macros:
+                    bodies.setdefault(macro.name, set()).update(macro.names)
+            pasting = [row for row in mentioned if row.pasted]
+            found = {
+                name
+                for name in bodies
+                if any(name in row.code for row in mentioned)
+                or any(row.makes(name, self.words(view)) for row in pasting)
+            }
+            pending = list(found)
+            while pending:
+                inner = bodies[pending.pop()] & bodies.keys() - found
+                found |= inner
+                pending += inner
+            known = self._expanded[id(view)] = frozenset(found)
+        return known
 
     def declared(self, path: str) -> Declared:
         """What a file of the checkout declares; nothing when it cannot be read."""

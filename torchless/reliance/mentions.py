@@ -7,8 +7,11 @@ Names are latin-1 text, so that every byte of a file has one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from torchless.text.source import BOM
 
 VERSION = 1
 """Goes up whenever scan() gives something else for the same bytes."""
@@ -35,34 +38,52 @@ _PASTED = re.compile(r"(?:[\w$]+\s*##\s*)+[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Macro:
+    """What the bodies of a file's macros of one name mention; ``name`` is theirs."""
+
+    name: str
+    names: frozenset[str]
+    qualified: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Mentions:
     """What a file mentions.
 
     qualified: "std::vector", "at::Tensor"; of the roots that matter here alone. using: the namespaces of its
     using-directives. opened: those that it has members in. pasted: a tuple for every name that ## makes, of its pieces
-    in order, "" for a macro's parameter. in_macros: names, and qualified_in_macros: qualified ones, in the bodies of
-    its macros, which mean what they mean where the macro is expanded.
+    in order, "" for a macro's parameter. code: names, and qualified_code: qualified ones, outside of macro bodies.
     """
 
-    names: frozenset[str]
-    qualified: frozenset[str]
-    using: frozenset[str]
-    opened: frozenset[str]
-    pasted: tuple[tuple[str, ...], ...]
-    in_macros: frozenset[str]
-    qualified_in_macros: frozenset[str]
+    names: frozenset[str] = frozenset()
+    qualified: frozenset[str] = frozenset()
+    using: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()
+    pasted: tuple[tuple[str, ...], ...] = ()
+    code: frozenset[str] = frozenset()
+    qualified_code: frozenset[str] = frozenset()
+    macros: tuple[Macro, ...] = ()
 
-    def later(self) -> Mentions:
-        """What of it has its meaning behind the end of the file."""
-        return replace(self, names=self.in_macros, qualified=self.qualified_in_macros, using=frozenset())
+    def expanding(self, macros: Collection[str], *, later: bool) -> Mentions:
+        """What a unit that expands these ``macros`` gets to see; ``later``: of that, what it sees behind the file."""
+        bodies = [macro for macro in self.macros if macro.name in macros]
+        names = frozenset().union(*(macro.names for macro in bodies))
+        qualified = frozenset().union(*(macro.qualified for macro in bodies))
+        if later:
+            return replace(self, names=names, qualified=qualified, using=frozenset())
+        return replace(self, names=names | self.code, qualified=qualified | self.qualified_code)
 
-    def makes(self, name: str) -> bool:
-        """Whether ## may make ``name`` out of what the file mentions."""
-        return any(_fits(name, pieces, self.names) for pieces in self.pasted)
+    def makes(self, name: str, words: Collection[str]) -> bool:
+        """Whether ## in a macro of the file may make ``name``, arguments being among ``words``.
+
+        Arguments may come from other macros: where a macro spells some of the name itself, any argument will do.
+        """
+        return any(_fits(name, pieces, () if any(pieces) else words) for pieces in self.pasted)
 
 
 def visible_text(data: bytes) -> str:
     """The text without comments and angled includes, every literal an empty one in "", every line end a newline."""
+    data = data.removeprefix(BOM)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     hidden = _HIDDEN_OR_RAW if b'R"' in data else _HIDDEN
@@ -73,17 +94,29 @@ def scan(data: bytes) -> tuple[object, ...]:
     """The fields of the Mentions of a file with these bytes, as plain values."""
     text = visible_text(data)
     names = _words(text)
-    macros = _DEFINE.findall(text) if "define" in names else []
-    bodies = "\n".join(body for _, _, body in macros)
+    bodies: dict[str, str] = {}
+    if "define" in names:
+        macros = _DEFINE.findall(text)
+        for name, _, body in macros:
+            bodies[name] = f"{bodies.get(name, '')}\n{body}"
+        outside = _DEFINE.sub("", text)
+    qualified = frozenset(_qualified(text)) if not names.isdisjoint(_ROOTS) else frozenset()
     return (
         names,
-        frozenset(_qualified(text)) if not names.isdisjoint(_ROOTS) else frozenset(),
+        qualified,
         frozenset(_USING.findall(text)),
         frozenset(_namespaces(_OPENED.findall(text))),
-        tuple(sorted(_pasted(macros))) if "##" in bodies else (),
-        _words(bodies),
-        frozenset(_qualified(bodies)),
+        tuple(sorted(_pasted(macros))) if "##" in text and bodies else (),
+        _words(outside) if bodies else names,
+        frozenset(_qualified(outside)) if bodies else qualified,
+        tuple((name, _words(body), frozenset(_qualified(body))) for name, body in sorted(bodies.items())),
     )
+
+
+def mentions_of(row: Sequence[Any]) -> Mentions:
+    """The Mentions that scan() gave the fields of."""
+    *fields, macros = row
+    return Mentions(*fields, macros=tuple(Macro(*macro) for macro in macros))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -133,11 +166,11 @@ def _pasted(macros: Iterable[tuple[str, str, str]]) -> set[tuple[str, ...]]:
     return out
 
 
-def _fits(name: str, pieces: tuple[str, ...], words: frozenset[str]) -> bool:
-    """Whether ``name`` is ``pieces`` with words of the file (or nothing) in place of the empty ones."""
+def _fits(name: str, pieces: tuple[str, ...], words: Collection[str]) -> bool:
+    """Whether ``name`` is ``pieces`` with one of ``words`` (anything, where there are none) in place of empty ones."""
     if not pieces:
         return not name
     first, rest = pieces[0], pieces[1:]
     if first:
         return name.startswith(first) and _fits(name[len(first) :], rest, words)
-    return any((not n or name[:n] in words) and _fits(name[n:], rest, words) for n in range(len(name) + 1))
+    return any((not n or not words or name[:n] in words) and _fits(name[n:], rest, words) for n in range(len(name) + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from torchless.closure.model import Closure, Edge
@@ -44,8 +44,8 @@ def edges_by_includer(closure: Closure) -> dict[str, list[Edge]]:
     return leaving
 
 
-def reading(source: str, leaving: Mapping[str, list[Edge]], without: Place = ("", -1)) -> Reading:
-    """The reading of the unit of ``source`` over edges_by_includer(), as if the directive at ``without`` were gone."""
+def reading(source: str, leaving: Mapping[str, list[Edge]], without: Collection[Place] = ()) -> Reading:
+    """The reading of the unit of ``source`` over edges_by_includer(), as if the directives ``without`` were gone."""
     entered = {source: 0}
     left: dict[str, int] = {}
     opened: dict[str, Place] = {}
@@ -55,7 +55,7 @@ def reading(source: str, leaving: Mapping[str, list[Edge]], without: Place = (""
         path, edges = stack[-1]
         for edge in edges:
             place = (edge.includer, edge.offset)
-            if edge.target not in entered and place != without:
+            if edge.target not in entered and place not in without:
                 clock += 1
                 entered[edge.target] = clock
                 opened[edge.target] = place

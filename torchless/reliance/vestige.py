@@ -6,14 +6,14 @@ something that is read later mentions a name of it and has it from nowhere else 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from torchless.closure.model import Edge
 from torchless.reliance import families
 from torchless.reliance.facts import Facts, View
 from torchless.reliance.mentions import Mentions
-from torchless.reliance.order import Reading, reading
+from torchless.reliance.order import Place, Reading, reading
 from torchless.rewrites.std_headers import headers_of_names, is_given
 
 Use = tuple[str, str]
@@ -48,17 +48,22 @@ class Verdict:
 
 
 def own_uses(facts: Facts, edge: Edge, *, outside: bool) -> tuple[str, ...]:
-    """What the includer of ``edge`` mentions of what the header itself declares, sorted."""
+    """What the includer of ``edge`` mentions of what the header itself declares, sorted.
+
+    A header that defines functions is there to be included, whoever names them: ("defines f",).
+    """
     mentioned = facts.mentions(edge.includer)
-    if not outside:
-        return tuple(sorted(facts.declared(edge.target).names & mentioned.names))
-    return tuple(_outside_uses(facts, edge, edge.includer))
+    if outside:
+        return tuple(_outside_uses(facts, edge, edge.includer))
+    header = facts.declared(edge.target)
+    used = tuple(sorted(header.names & mentioned.names))
+    return used or tuple(e for e in header.effects if e.startswith(("defines ", "instantiates ")))
 
 
-def judge(facts: Facts, edge: Edge, *, outside: bool) -> Verdict:
+def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = ()) -> Verdict:
     """What hangs on the directive ``edge``; ``outside``: it names a header that is not in the checkout.
 
-    Where the includer itself uses the header nothing else is found out.
+    Directives at ``gone`` are taken out, too. Where the includer itself uses the header nothing else is found out.
     """
     verdict = Verdict(own=own_uses(facts, edge, outside=outside))
     if verdict.own:
@@ -68,23 +73,25 @@ def judge(facts: Facts, edge: Edge, *, outside: bool) -> Verdict:
     _ask_scripts(facts, edge, verdict, outside=outside)
     for view in facts.views_of.get(edge.includer, ()):
         if any(e.offset == edge.offset and e.target == edge.target for e in view.leaving.get(edge.includer, ())):
-            _judge_in(facts, view, edge, verdict, outside=outside)
+            _judge_in(facts, view, edge, verdict, gone)
     return verdict
 
 
-def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, *, outside: bool) -> None:
+def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, gone: Collection[Place]) -> None:
     """Add what hangs on ``edge`` in one view."""
     verdict.units.add(view.source)
     below = view.below(edge.target)
     heavy = facts.heavy(view)
     verdict.reaches |= {category for header, category in heavy.items() if header in below}
     place = (edge.includer, edge.offset)
-    gone = view.reading.through(place, edge.target)
-    if not gone:
+    before = reading(view.source, view.leaving, gone) if gone else view.reading
+    lost = before.through(place, edge.target)
+    if not lost:
         return  # everything was there before
-    after = reading(view.source, view.leaving, place)
-    verdict.spared |= set(heavy.values()) - {c for h, c in heavy.items() if h in after.entered}
-    loss = _Loss(facts, view, edge, gone, after, verdict)
+    after = reading(view.source, view.leaving, (*gone, place))
+    had = {category for header, category in heavy.items() if header in before.entered}
+    verdict.spared |= had - {category for header, category in heavy.items() if header in after.entered}
+    loss = _Loss(facts, view, edge, before, lost, after, verdict)
     for path in after.entered:
         if path not in view.closure.outside:
             loss.of(path)
@@ -93,12 +100,13 @@ def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, *, outside
 
 @dataclass
 class _Loss:
-    """What one view lacks without a directive: ``gone`` are the files that were entered through it."""
+    """What one view lacks without a directive: ``lost`` are the files that were entered through it."""
 
     facts: Facts
     view: View
     edge: Edge
-    gone: tuple[str, ...]
+    before: Reading
+    lost: tuple[str, ...]
     after: Reading
     verdict: Verdict
 
@@ -106,7 +114,7 @@ class _Loss:
         """Add what ``user``, a file that the unit still reads, lacks."""
         facts, verdict = self.facts, self.verdict
         mentioned = self._mentioned(user)
-        missing = [path for path in self.gone if path != user and not self._is_there(path, user)]
+        missing = [path for path in self.lost if path != user and not self._is_there(path, user)]
         for path in missing:
             if path in self.view.closure.outside:
                 continue
@@ -117,7 +125,7 @@ class _Loss:
                     verdict.relied.setdefault(user, hit)
                 else:
                     verdict.needed.setdefault(path, (user, hit))
-            elif mentioned.pasted and (made := min(filter(mentioned.makes, header.names), default="")):
+            elif mentioned.pasted and (made := self._pasted(mentioned, header.names)):
                 verdict.doubts[f"{_base(user)} may make {made} with ##"] = None
             if path not in self.after.entered:
                 for effect in header.effects:
@@ -128,13 +136,21 @@ class _Loss:
         if any(path in self.view.closure.outside for path in missing):
             self._outside_of(user, [path for path in missing if path in self.view.closure.outside])
 
+    def _pasted(self, mentioned: Mentions, names: Iterable[str]) -> str:
+        """The first of ``names`` that ## may make in a file of the unit, "" for none."""
+        words = self.facts.words(self.view)
+        return min((name for name in names if mentioned.makes(name, words)), default="")
+
     def _was_done(self, user: str) -> bool:
         """Whether ``user`` ends before the directive: then only what its macros expand to can miss anything."""
-        return self.view.reading.left[user] < self.view.reading.entered[self.edge.target]
+        return self.before.left[user] < self.before.entered[self.edge.target]
 
     def _mentioned(self, user: str) -> Mentions:
+        """What ``user`` mentions where it can miss something; all of it for the includer, its macros as well."""
         mentioned = self.facts.mentions(user)
-        return mentioned.later() if self._was_done(user) else mentioned
+        if user == self.edge.includer or not (mentioned.macros or self._was_done(user)):
+            return mentioned
+        return mentioned.expanding(self.facts.expanded(self.view), later=self._was_done(user))
 
     def _is_there(self, path: str, user: str) -> bool:
         """Whether ``user`` still has ``path`` in time."""
@@ -186,9 +202,9 @@ class _Loss:
             if not any(h.startswith("pybind11/") for h in left) and (bound := families.pybind_uses(mentioned)):
                 for lost in ("<pybind11/pybind11.h>", "<pybind11/stl.h>"):
                     self.verdict.outside.setdefault(lost, (user, bound[0]))
-        if families.brings_hip(header) and not any(map(families.brings_hip, left)):
-            if hip := families.hip_uses(mentioned):
-                self.verdict.outside.setdefault("<hip/hip_runtime.h>", (user, hip[0]))
+        hip = [] if any(map(families.brings_hip, (*left,))) else families.hip_uses(mentioned)
+        if families.brings_hip(header) and hip:
+            self.verdict.outside.setdefault("<hip/hip_runtime.h>", (user, hip[0]))
         self._from_includer(self._edge_to(header), user, uses)
 
     def _alias(self, user: str) -> list[str]:
@@ -220,7 +236,7 @@ class _Loss:
 
     def _edge_to(self, header: str) -> Edge:
         """The directive that opened ``header``."""
-        includer, offset = self.view.reading.opened[header]
+        includer, offset = self.before.opened[header]
         return next(e for e in self.view.leaving[includer] if e.offset == offset and e.target == header)
 
     def _standard(self, user: str, missing: list[str], left: list[str]) -> None:
