@@ -119,12 +119,22 @@ def test_an_element_type_of_torch_is_paired_with_that_of_hip(tmp_path: Path) -> 
     old = old.replace(b"scale<float>", b"scale<c10::Half>")
     new = old.replace(b"c10::Half", b"__half")
     answer = ask(tmp_path, old, new)
+    assert answer.detail.startswith("1 of 1 kernels identical")
+    assert ask(tmp_path, old, new.replace(b"if(i < n)", b"if(i < n && i != 7)")).verdict is Verdict.FAIL
+
+
+@pytest.mark.clang
+def test_where_element_types_cannot_be_taken_for_each_other_no_more_is_claimed(tmp_path: Path) -> None:
+    both = b"int tag(c10::Half*) { return 1; }\nint tag(__half*) { return 2; }\n"
+    head = b"#include <c10/util/Half.h>\n#include <hip/hip_fp16.h>\n" + both
+    old = head + KERNEL.replace(b"float* out, const float* in", b"c10::Half* out, const c10::Half* in")
+    old = old.replace(b"scale<float>", b"scale<c10::Half>")
+    new = old.replace(both, b"").replace(b"c10::Half", b"__half").replace(b"if(i < n)", b"if(i < n && i != 7)")
+    answer = ask(tmp_path, old, new)
     assert answer.verdict is Verdict.PASS
-    swapped = ask(tmp_path, old, new.replace(b"if(i < n)", b"if(i < n && i != 7)"))
-    # the two cannot be told apart by their code alone, and the answer says that it does not claim more
-    assert swapped.verdict is Verdict.PASS
-    assert swapped.evidence
-    assert "element type" in swapped.detail
+    assert answer.detail.startswith("0 of 1 kernels identical")
+    assert "by their element type's own code" in answer.detail
+    assert "small::scale<c10::Half>" in answer.evidence[0]
 
 
 def test_the_same_code_under_other_labels_lines_and_ids_is_the_same() -> None:

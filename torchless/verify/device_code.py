@@ -1,10 +1,12 @@
 """Device code before and after, kernel by kernel: the same symbols, instructions, registers and local memory?
 
 The device pass is compiled to AMDGPU assembly by a real compiler. What is known to be noise is taken out: comments,
-file and line marks, the numbers of labels, a module's own id, section names. Symbols are compared demangled, and where
-an edit gives a kernel another element type (``c10::Half`` becomes ``__half``) the two instances are paired under one
-name and their differences are told apart from all others: the code of an element type is its header's, not the
-kernel's.
+file and line marks, the numbers of labels, a module's own id, section names. Symbols are compared demangled.
+
+An edit may give a kernel another element type: ``c10::Half`` becomes ``__half``, whose conversions are other code. Over
+the stub headers the old version is therefore compiled with torch's element types taken for the target's, which makes
+its kernels those of the new version. Where that does not compile, the instances are paired by name, and what differs
+in them is told apart from all other differences.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torchless.facts.flags import find_headers, unit_arguments
 from torchless.facts.model import TuSpec
@@ -54,6 +56,7 @@ _FIGURES = {
 _LABEL = re.compile(r"\.L([A-Za-z_.$]+)(\d+)(?:_(\d+))?")
 _SYMBOL = re.compile(r"_Z\w+(?:\.[\w.]+)?")
 _NOISE = re.compile(r"__hip_cuid_\w+|\.(?:static|intern)\.[0-9a-f]{8,}")
+_ALIAS = "TORCHLESS_TARGET_ELEMENTS"
 _TIMEOUT = 900  # seconds for one device pass
 
 
@@ -69,11 +72,15 @@ class Function:
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """The device code of one translation unit by demangled symbol; ``problem`` says why there is none."""
+    """The device code of one translation unit by demangled symbol; ``problem`` says why there is none.
+
+    ``aliased``: torch's element types were taken for the target's.
+    """
 
     spec: TuSpec
     functions: Mapping[str, Function] = field(default_factory=dict)
     problem: str = ""
+    aliased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +93,27 @@ class Difference:
 
 
 def compile_device(
-    compiler: Compiler, tree: Tree, specs: Sequence[TuSpec], headers: str, jobs: int, optimize: str = "-O3"
+    compiler: Compiler, tree: Tree, specs: Sequence[TuSpec], headers: str, jobs: int, alias: bool = False
 ) -> list[DeviceCode]:
-    """The device code of each of ``specs`` (device passes), in their order. ``headers`` is as for find_headers()."""
+    """The device code of each of ``specs`` (device passes), in their order. ``headers`` is as for find_headers().
+
+    ``alias``: over stub headers, take torch's element types for the target's wherever that compiles.
+    """
+
+    def compiled(spec: TuSpec) -> DeviceCode:
+        if alias and headers == "stubs":
+            code = _compile(compiler, tree, replace(spec, defines=(*spec.defines, _ALIAS)), headers, overlay)
+            if not code.problem:
+                return replace(code, spec=spec, aliased=True)
+        return _compile(compiler, tree, spec, headers, overlay)
+
     with tree.vfs() as overlay, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        return list(pool.map(lambda s: _compile(compiler, tree, s, headers, optimize, overlay), specs))
+        return list(pool.map(compiled, specs))
 
 
-def _compile(
-    compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, optimize: str, overlay: Sequence[str]
-) -> DeviceCode:
+def _compile(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> DeviceCode:
     # a builtin that the target has no library call for ends the compiler, as a call by its name it does not
-    arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *overlay, optimize, "-fno-builtin", "-S"]
+    arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *overlay, "-O3", "-fno-builtin", "-S"]
     command = [compiler.path, *arguments, "-o", "-", str(tree.root / spec.source)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False, cwd=tree.root)

@@ -104,7 +104,7 @@ def device(versions: Versions, compiler: Compiler | None, headers: str, jobs: in
         return Answer("device", Verdict.NOT_RUN, "no clang that knows AMDGPU on this machine")
     if not specs:
         return Answer("device", Verdict.NOT_RUN, "the module has no source of its own")
-    old = compile_device(compiler, versions.before, specs, headers, jobs)
+    old = compile_device(compiler, versions.before, specs, headers, jobs, alias=True)
     new = compile_device(compiler, versions.after, specs, headers, jobs)
     return judge_device(
         old, new, f"{compiler.version} -O3 over {'stub' if headers == 'stubs' else 'installed'} headers"

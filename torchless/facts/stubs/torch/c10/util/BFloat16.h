@@ -9,6 +9,12 @@
 #include <c10/macros/Macros.h>
 #include <c10/util/detail/small_float.h>
 
+#if defined(TORCHLESS_TARGET_ELEMENTS) && defined(__HIP__)
+#include <hip/hip_bfloat16.h>
+namespace c10 {
+using BFloat16 = ::hip_bfloat16;
+}
+#else
 namespace c10 {
 struct alignas(2) BFloat16 {
   uint16_t x;
@@ -22,3 +28,4 @@ struct alignas(2) BFloat16 {
 __TORCHLESS_SMALL_FLOAT(BFloat16)
 }  // namespace c10
 __TORCHLESS_SMALL_FLOAT_LIMITS(BFloat16)
+#endif

@@ -15,6 +15,12 @@
 #include <hip/hip_fp16.h>
 #endif
 
+#if defined(TORCHLESS_TARGET_ELEMENTS) && defined(__HIP__)
+// Device code of two versions is compared with the same element types on both sides.
+namespace c10 {
+using Half = ::__half;
+}
+#else
 namespace c10 {
 struct alignas(2) Half {
   unsigned short x;
@@ -35,3 +41,4 @@ namespace c10 {
 __TORCHLESS_SMALL_FLOAT(Half)
 }
 __TORCHLESS_SMALL_FLOAT_LIMITS(Half)
+#endif
