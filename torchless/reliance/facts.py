@@ -15,6 +15,7 @@ from torchless.reliance.declared import Declared
 from torchless.reliance.families import Headers, load_headers
 from torchless.reliance.mentions import Mentions, mentions_of
 from torchless.reliance.order import Reading, edges_by_includer, reading
+from torchless.rewrites.std_headers import StandardUse, headers_of_names
 
 _HEADER_NAME = re.compile(rb"[\w.+-]+\.(?:h|hpp|cuh|hh|hxx|inc)\b")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -74,6 +75,39 @@ class View:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What a unit gets to see of a file, and what that uses of each family of headers, sorted."""
+
+    mentions: Mentions
+
+    @cached_property
+    def torch(self) -> list[str]:
+        """Uses of torch."""
+        return families.torch_uses(self.mentions)
+
+    @cached_property
+    def hip(self) -> list[str]:
+        """Uses of HIP."""
+        return families.hip_uses(self.mentions)
+
+    @cached_property
+    def ck(self) -> list[str]:
+        """Uses of composable_kernel."""
+        return families.ck_uses(self.mentions)
+
+    @cached_property
+    def pybind(self) -> list[str]:
+        """Uses of pybind11."""
+        return families.pybind_uses(self.mentions)
+
+    @cached_property
+    def standard(self) -> list[StandardUse]:
+        """Uses of standard headers."""
+        std = [name.removeprefix("std::") for name in self.mentions.qualified if name.startswith("std::")]
+        return headers_of_names(std, self.mentions.names)
+
+
+@dataclass(frozen=True)
 class Facts:
     """Answers about the files and units of ``context``. Nothing is read before the first question about it."""
 
@@ -82,8 +116,11 @@ class Facts:
     _mentions: dict[str, Mentions] = field(default_factory=dict)
     _declared: dict[str, Declared] = field(default_factory=dict)
     _heavy: dict[int, Mapping[str, str]] = field(default_factory=dict)
-    _words: dict[int, frozenset[str]] = field(default_factory=dict)
-    _expanded: dict[int, frozenset[str]] = field(default_factory=dict)
+    _words: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    _declared_in: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    _expanded: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    _seen: dict[tuple[str, bool, bool, frozenset[str]], Seen] = field(default_factory=dict)
+    _category: dict[str, str] = field(default_factory=dict)
     _reach: dict[int, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
     def mentions(self, path: str) -> Mentions:
@@ -102,33 +139,56 @@ class Facts:
 
     def words(self, view: View) -> frozenset[str]:
         """Every word of the files of a view."""
-        if id(view) not in self._words:
-            self._words[id(view)] = frozenset().union(*(self.mentions(path).names for path in self.files(view)))
-        return self._words[id(view)]
+        key = frozenset(self.files(view))
+        if key not in self._words:
+            self._words[key] = frozenset().union(*(self.mentions(path).names for path in key))
+        return self._words[key]
+
+    def declared_in(self, view: View) -> frozenset[str]:
+        """What the files of a view declare."""
+        key = frozenset(self.files(view))
+        if key not in self._declared_in:
+            self._declared_in[key] = frozenset().union(*(self.declared(path).names for path in key))
+        return self._declared_in[key]
 
     def expanded(self, view: View) -> frozenset[str]:
         """The macros of the files of a view that it expands, as far as names tell: directly or by one another."""
-        known = self._expanded.get(id(view))
-        if known is None:
-            mentioned = [self.mentions(path) for path in self.files(view)]
-            bodies: dict[str, set[str]] = {}
-            for row in mentioned:
-                for macro in row.macros:
-                    bodies.setdefault(macro.name, set()).update(macro.names)
-            pasting = [row for row in mentioned if row.pasted]
-            found = {
-                name
-                for name in bodies
-                if any(name in row.code for row in mentioned)
-                or any(row.makes(name, self.words(view)) for row in pasting)
-            }
-            pending = list(found)
-            while pending:
-                inner = bodies[pending.pop()] & bodies.keys() - found
-                found |= inner
-                pending += inner
-            known = self._expanded[id(view)] = frozenset(found)
-        return known
+        key = frozenset(self.files(view))
+        if key not in self._expanded:
+            self._expanded[key] = self._find_expanded(view)
+        return self._expanded[key]
+
+    def _find_expanded(self, view: View) -> frozenset[str]:
+        mentioned = [self.mentions(path) for path in self.files(view)]
+        bodies: dict[str, set[str]] = {}
+        for row in mentioned:
+            for macro in row.macros:
+                bodies.setdefault(macro.name, set()).update(macro.names)
+        found = set(frozenset().union(*(row.code for row in mentioned)) & bodies.keys())
+        words = self.words(view)
+        for row in mentioned:
+            if row.pasted:
+                found |= {name for name in bodies.keys() - found if row.makes(name, words)}
+        pending = list(found)
+        while pending:
+            inner = bodies[pending.pop()] & bodies.keys() - found
+            found |= inner
+            pending += inner
+        return frozenset(found)
+
+    def seen(self, view: View, path: str, *, later: bool, whole: bool) -> Seen:
+        """What a view sees of a file: what its macros hold only where they are expanded, unless ``whole``.
+
+        ``later``: of that, only what is seen behind the file.
+        """
+        mentioned = self.mentions(path)
+        macros: frozenset[str] = frozenset()
+        if not whole and mentioned.macros:
+            macros = self.expanded(view) & {macro.name for macro in mentioned.macros}
+        key = (path, later, whole, macros)
+        if key not in self._seen:
+            self._seen[key] = Seen(mentioned if whole else mentioned.expanding(macros, later=later))
+        return self._seen[key]
 
     def declared(self, path: str) -> Declared:
         """What a file of the checkout declares; nothing when it cannot be read."""
@@ -142,12 +202,16 @@ class Facts:
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """Every unit that the question is about, in every pass and every way it is built."""
+        """Every unit that the question is about, in every pass and every way it is built that reads something else."""
         out = []
         for source, closures in self.context.units().items():
+            known: set[tuple[object, ...]] = set()
             for closure in closures:
-                leaving = edges_by_includer(closure)
-                out.append(View(closure, leaving, reading(source, leaving)))
+                key = (closure.edges, closure.spec.include_dirs)  # passes often read the same
+                if key not in known:
+                    known.add(key)
+                    leaving = edges_by_includer(closure)
+                    out.append(View(closure, leaving, reading(source, leaving)))
         return tuple(out)
 
     @cached_property
@@ -177,9 +241,15 @@ class Facts:
     def family(self, edge: Edge) -> str:
         """The family of the header outside of the checkout that ``edge`` names."""
         kind = families.family(edge.spelled, edge.angled)
-        if kind == families.UNSEEN and self.context.heavy.category(edge.spelled):
+        if kind == families.UNSEEN and self.category(edge.spelled):
             return families.OTHER
         return kind
+
+    def category(self, header: str) -> str:
+        """The heavy category of a header outside of the checkout, "" for none."""
+        if header not in self._category:
+            self._category[header] = self.context.heavy.category(header)
+        return self._category[header]
 
     @cached_property
     def printed(self) -> Mapping[str, tuple[str, ...]]:

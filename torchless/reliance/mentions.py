@@ -78,7 +78,12 @@ class Mentions:
 
         Arguments may come from other macros: where a macro spells some of the name itself, any argument will do.
         """
-        return any(_fits(name, pieces, () if any(pieces) else words) for pieces in self.pasted)
+        for pieces in self.pasted:
+            if not name.startswith(pieces[0]) or not name.endswith(pieces[-1]):
+                continue
+            if _fits(name, pieces, () if any(pieces) else words):
+                return True
+        return False
 
 
 def visible_text(data: bytes) -> str:
@@ -115,8 +120,9 @@ def scan(data: bytes) -> tuple[object, ...]:
 
 def mentions_of(row: Sequence[Any]) -> Mentions:
     """The Mentions that scan() gave the fields of."""
-    *fields, macros = row
-    return Mentions(*fields, macros=tuple(Macro(*macro) for macro in macros))
+    names, qualified, using, opened, pasted, code, qualified_code, macros = row
+    bodies = tuple(Macro(*macro) for macro in macros)
+    return Mentions(names, qualified, using, opened, pasted, code, qualified_code, bodies)
 
 
 def _words(text: str) -> frozenset[str]:
