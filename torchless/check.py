@@ -21,7 +21,7 @@ from torchless.options import CheckOptions, Progress
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Project
 from torchless.rules.catalogue import Entry, entries
-from torchless.selection import Selection, SelectionError, codes_match, is_cpp, select
+from torchless.selection import Selection, SelectionError, codes_match, is_cpp, matcher, select
 from torchless.text.source import SourceFile
 
 
@@ -50,7 +50,7 @@ def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult
         files=len(context.files) + len(context.python),
         units=len(context.unit_sources()),
         files_failed=tuple(failed),
-        notes=selection.notes,
+        notes=selection.left_out,
         seconds=time.monotonic() - began,
         known=news.known,
         gone=news.gone,
@@ -63,7 +63,8 @@ def make_context(
     project: Project, index: Index, selection: Selection, python: frozenset[str], options: CheckOptions
 ) -> Context:
     """What the lints look at when ``selection`` and the Python files ``python`` were asked for."""
-    files = frozenset(f for f in (*project.sources, *project.headers) if selection.covers(f))
+    covered = (f for f in (*project.sources, *project.headers) if selection.covers(f) and f not in selection.excluded)
+    files = selection.named.union(covered)
     named = {m.name for m in project.modules if m.name in selection.modules}
     members = {s for m in project.modules if m.name in named for s in m.sources}
     closures = Closures(project, index, load_heavy(options.heavy), options.arch, options.defines, options.include_dirs)
@@ -95,6 +96,7 @@ def _asked(options: CheckOptions, start: Path) -> tuple[Index, Project, Selectio
         selection = select(project, start, cpp, options.modules, options.exclude, options.force_exclude)
     except (ProjectError, SelectionError) as error:
         raise UsageError(str(error)) from None
+    is_excluded = matcher(options.exclude)
     python = set()
     for path in others:
         real = (start / path).resolve()
@@ -103,7 +105,8 @@ def _asked(options: CheckOptions, start: Path) -> tuple[Index, Project, Selectio
         relative = real.relative_to(Path(project.root).resolve()).as_posix()
         if relative != project.config_path and posixpath.splitext(relative)[1] != ".py":
             raise UsageError(f"{path}: not a C++ file, a Python file, or the JIT configuration")
-        python.add(relative)
+        if not (options.force_exclude and is_excluded(relative)):
+            python.add(relative)
     return index, project, selection, frozenset(python)
 
 
@@ -163,7 +166,7 @@ def _looked_at(
         if debt.code in missed:
             return False
         if is_cpp(debt.path):
-            return debt.path in context.files or selection.covers(debt.path)
+            return debt.path in context.files or (selection.covers(debt.path) and debt.path not in selection.excluded)
         return whole
 
     return looked_at

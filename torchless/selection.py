@@ -20,7 +20,9 @@ class Selection:
     """Root-relative sources and headers, and module names, whose units are to be migrated.
 
     ``notes`` are one-line remarks for the user (a registration header selects nothing). ``folders`` are those named;
-    ``linked`` are files that lie in one under another name (a hard link).
+    ``linked`` are files that lie in one under another name (a hard link). ``named`` are all files that were named
+    outright, also those that select no unit; ``excluded`` are files that a folder does not stand for; ``left_out`` are
+    the ``notes`` about files that are no part of the project.
     """
 
     sources: frozenset[str]
@@ -29,6 +31,9 @@ class Selection:
     notes: tuple[str, ...] = ()
     folders: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    left_out: tuple[str, ...] = ()
 
     def covers(self, path: str) -> bool:
         """Whether the file at root-relative ``path`` was named, or lies in a folder that was."""
@@ -57,7 +62,7 @@ def select(
             near = [k for k in sorted(known) if name in k or k in name][:3]
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise SelectionError(f"no module named {name} in {project.root}{hint}")
-    is_excluded = _matcher(exclude)
+    is_excluded = matcher(exclude)
     registering = {m.path for m in project.binding_macros}
     binding = {tu.path for tu in project.binding_tus}
     known_files = {*project.sources, *project.headers}
@@ -66,6 +71,8 @@ def select(
     notes: list[str] = []
     folders: set[str] = set()
     linked: set[str] = set()
+    outright: set[str] = set()
+    left_out: list[str] = []
     further = dict(project.further_names)
     for path in paths:
         relative = _inside(project, start, path)
@@ -84,8 +91,11 @@ def select(
         relative = further.get(relative, relative)
         if relative not in known_files:
             if relative not in dict(project.problems):
-                notes.append(f"{path} is left out: it is vendored, made by a build, or ignored by git")
-        elif relative in project.sources:
+                left_out.append(f"{path} is left out: it is vendored, made by a build, or ignored by git")
+                notes.append(left_out[-1])
+            continue
+        outright.add(relative)
+        if relative in project.sources:
             sources.add(relative)
             if relative in binding:
                 notes.append(f"{path} binds functions and selects only those that it defines (--module selects all)")
@@ -93,11 +103,21 @@ def select(
             notes.append(f"{path} only registers bindings, so it selects no unit")
         else:
             headers.add(relative)
-    named = (frozenset(sources), frozenset(headers), frozenset(modules))
-    return Selection(*named, tuple(notes), frozenset(folders), frozenset(linked))
+    return Selection(
+        frozenset(sources),
+        frozenset(headers),
+        frozenset(modules),
+        tuple(notes),
+        frozenset(folders),
+        frozenset(linked),
+        frozenset(outright),
+        frozenset(filter(is_excluded, known_files)) - outright,
+        tuple(left_out),
+    )
 
 
-def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a root-relative path matches one of the gitignore ``patterns``."""
     if not patterns:
         return lambda path: False
     import pathspec  # here: it costs a tenth of a cold start

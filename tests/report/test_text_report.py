@@ -51,10 +51,10 @@ def test_a_paragraph_shows_place_chain_help_and_fix():
         "  help: include what is used",
         "  fix (unsafe):",
         "    in csrc/include/norm.h:",
-        '    - #include "norm.h"',
-        "    +",
+        '    1 - #include "norm.h"',
+        "    1 +",
         "    in csrc/kernels/scale.cu:",
-        "    + // \ufffd",
+        "    1 + // \ufffd",
         "",
     ]
 
@@ -62,8 +62,8 @@ def test_a_paragraph_shows_place_chain_help_and_fix():
 def test_a_fix_in_the_finding_s_own_file_names_no_file():
     assert paragraph(UNUSED)[3:] == [
         "  fix:",
-        "    - #include <torch/extension.h>",
-        "    + #include <vector>",
+        "    2 - #include <torch/extension.h>",
+        "    2 + #include <vector>",
         "",
     ]
 
@@ -129,7 +129,7 @@ def test_a_place_beyond_the_end_of_a_file_that_changed_shows_nothing_wrong():
 def test_a_long_fix_is_cut_and_counted():
     edits = [Edit("a.cu", at, at, b"// new\n") for at in range(0, 60, 2)]
     lines = over(b"x\n" * 40, 0, 1, *edits)
-    assert [line for line in lines if "new" in line] == ["    + // new"] * MOST_CHANGES
+    assert [line for line in lines if "new" in line] == [f"{n:>5} + // new" for n in range(1, 2 * MOST_CHANGES, 2)]
     assert lines[-2] == "    ... and 18 more lines (`torchless migrate` prints the diff)"
 
 

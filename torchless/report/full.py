@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
@@ -16,6 +17,7 @@ from torchless.text.source import BOM, SourceFile
 
 TAB = 4
 WIDTH = 120  # columns of a source line that are shown
+_HUNK = re.compile(rb"@@ -(\d+)\S* \+(\d+)\S* @@")
 MOST_CHANGES = 12  # lines of a fix that are shown before the rest is counted
 
 
@@ -100,12 +102,17 @@ def _changed(
         return
     if len(by_path) > 1 or path != finding.path:
         yield f"    {paint(f'in {printable(path)}:', 'dim')}"
-    inside = False
+    numbers: dict[bytes, int] = {}  # of the next old and the next new line, once the header is over
     for line in diff:
-        inside = inside or line.startswith(b"@@")  # the lines before that are the header
-        if inside and line[:1] in (b"-", b"+"):
+        if hunk := _HUNK.match(line):
+            numbers = {b"-": int(hunk[1]), b"+": int(hunk[2])}
+        elif numbers and line[:1] in numbers:
             text = _expanded(_shown(line[1:].rstrip(b"\r").removeprefix(BOM)))
-            yield "    " + paint(f"{line[:1].decode()} {text}".rstrip(), "new" if line[:1] == b"+" else "old")
+            style = "new" if line[:1] == b"+" else "old"
+            yield f"{numbers[line[:1]]:>5} {paint(f'{line[:1].decode()} {text}'.rstrip(), style)}"
+            numbers[line[:1]] += 1
+        elif line[:1] == b" ":
+            numbers = {sign: number + 1 for sign, number in numbers.items()}
 
 
 def _shown(text: bytes) -> str:
