@@ -102,7 +102,7 @@ def load_heavy(extra: Sequence[str] = (), target: str = "aiter") -> HeavySet:
         if not pattern or not equals or not re.match(r"[A-Za-z][\w-]*\Z", category):
             raise HeavyError(f"heavy header {text!r}: write PATTERN=CATEGORY, such as 'rocblas/*=rocblas'")
         own.append((pattern, category))
-    return with_extra(_stored(rules_dir(target) / "headers/heavy.toml"), own)
+    return with_extra(read_heavy(rules_dir(target) / "headers/heavy.toml"), own)
 
 
 def with_extra(heavy: HeavySet, extra: Iterable[tuple[str, str]]) -> HeavySet:
@@ -111,8 +111,8 @@ def with_extra(heavy: HeavySet, extra: Iterable[tuple[str, str]]) -> HeavySet:
 
 
 @lru_cache(maxsize=4)
-def _stored(path: Path) -> HeavySet:
-    """The rules in a file. Raises HeavyError."""
+def read_heavy(path: Path) -> HeavySet:
+    """The rules in a file of [[heavy]] sections, in its order. Raises HeavyError."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

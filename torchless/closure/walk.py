@@ -223,11 +223,13 @@ class _Walk:
                 return int(lines)
             elif kind == ONCE:
                 self.state[f"#once {path}"] = "1"
+                self.changes += 1
             else:
                 fork = frames.pop() if kind != IF else None
                 if kind != IF:  # an arm has been read to its end
                     if fork is not None:
                         fork.after.append(self.state)
+                        self.state = fork.state  # the next arm knows nothing of this one
                     if fork is None or fork.is_last or kind == ENDIF:
                         place = place if kind == ENDIF else operation[6] + 1
                         certain = certain if fork is None else self._join(fork)
@@ -268,7 +270,6 @@ class _Walk:
         """Make the state that of an arm: as before the condition, with what follows from the arm being active."""
         if not fork.splits:
             return
-        self.state = fork.state
         inside = list(self._follows(condition, True))
         later = list(self._follows(condition, False))
         self.state = dict(fork.state)
@@ -329,6 +330,7 @@ class _Walk:
         if self.state.get(once) != "1":
             if operation[6] == "import":
                 self.state[once] = "1"
+                self.changes += 1
             trouble = self.enter(target, certain)
             if trouble:
                 self.troubles.append(Trouble(path, operation[2], operation[3], trouble))
