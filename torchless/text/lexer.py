@@ -9,8 +9,8 @@ Every byte of the file lies in exactly one token, blanks and comments included, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Kind(IntEnum):
@@ -27,8 +27,7 @@ class Kind(IntEnum):
     DIRECTIVE = 8  # '#' that starts a preprocessor directive
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token: kind, byte range, text. ``directive`` is the keyword of the directive it stands in, else ""."""
 
     kind: Kind
@@ -67,6 +66,8 @@ _KINDS = {
     "number": Kind.NUMBER,
     "punct": Kind.PUNCT,
 }
+# By lastindex, which is the group that was closed last: the outer one of "raw" and the "delim" within.
+_KIND_OF_GROUP = {_TOKEN.groupindex[name]: kind for name, kind in _KINDS.items()}
 _HEADER = re.compile(rb"<[^>\r\n]*>|\"[^\"\r\n]*\"")
 _INCLUDES = ("include", "include_next", "import")
 _LINE_END = re.compile(_SPLICE + rb"|(?P<newline>\r\n|\n|\r)")
@@ -74,6 +75,8 @@ _LINE_END = re.compile(_SPLICE + rb"|(?P<newline>\r\n|\n|\r)")
 
 def _first_newline(blank: bytes) -> int:
     """Where the first line of a BLANK token really ends: the offset after its newline, or -1 when all are spliced."""
+    if b"\\" not in blank and b"\r" not in blank:  # as nearly always
+        return blank.find(b"\n") + 1 or -1
     for m in _LINE_END.finditer(blank):
         if m.lastgroup:
             return m.end()
@@ -108,11 +111,11 @@ def lex(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
                 continue
         m = match(data, pos, end)
         assert m is not None  # the last alternative takes any byte
-        kind = _KINDS[m.lastgroup if m.lastgroup != "delim" else "raw"]  # type: ignore[index]
+        kind = _KIND_OF_GROUP[m.lastindex]  # type: ignore[index]
         stop = m.end()
         text = m.group()
         if kind is Kind.BLANK:
-            cut = _first_newline(text) if directive or not line_fresh else -1
+            cut = -1 if text == b" " or (line_fresh and not directive) else _first_newline(text)
             if cut > 0:
                 # the directive ends with this newline: split the blank so that what follows is free of it
                 out.append(Token(Kind.BLANK, pos, pos + cut, text[:cut], directive))
