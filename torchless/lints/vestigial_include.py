@@ -25,9 +25,12 @@ def findings(context: Context) -> Iterator[Finding]:
     """
     facts = facts_of(context)
     gone: set[Place] = set()
-    later: list[tuple[Edge, bool]] = []
+    later: list[Edge] = []
     for path in sorted(context.files):
         for edge, outside in heavy_lines(facts, path):
+            if not outside and not _leads_to_torch(facts, edge):
+                later.append(edge)
+                continue
             verdict = judge(facts, edge, outside=outside)
             if verdict.own:
                 if outside and (cover := _covered_by(facts, edge)):
@@ -37,12 +40,10 @@ def findings(context: Context) -> Iterator[Finding]:
                     yield _passed_on(facts, edge, verdict)
             elif outside or families.TORCH in _avoided(facts, edge, verdict):
                 yield from _unused(facts, edge, verdict, gone, outside=outside)
-            else:
-                later.append((edge, outside))
-    for edge, outside in later:  # what torch's lines brought along is not worth a line for its own sake
-        verdict = judge(facts, edge, outside=outside, gone=gone)
+    for edge in later:  # for other categories no line is put in place of one
+        verdict = judge(facts, edge, outside=False, gone=gone, sparing=True)
         if verdict.is_unused and verdict.spared and not verdict.needed and not verdict.outside:
-            yield from _unused(facts, edge, verdict, gone, outside=outside)
+            yield from _unused(facts, edge, verdict, gone, outside=False)
 
 
 def heavy_lines(facts: Facts, path: str) -> list[tuple[Edge, bool]]:
@@ -62,6 +63,17 @@ def heavy_lines(facts: Facts, path: str) -> list[tuple[Edge, bool]]:
     return [found[key] for key in sorted(found)]
 
 
+def _is_read_with(facts: Facts, edge: Edge, gone: Collection[Place]) -> bool:
+    """Whether a unit that reads ``edge`` reads one of the lines that are gone."""
+    views = facts.views_of.get(edge.includer, ())
+    return any(includer in view.reading.entered for view in views for includer, _ in gone)
+
+
+def _leads_to_torch(facts: Facts, edge: Edge) -> bool:
+    views = facts.views_of.get(edge.includer, ())
+    return any(edge.target in facts.reach(view).get(families.TORCH, ()) for view in views)
+
+
 def _avoided(facts: Facts, edge: Edge, verdict: Verdict) -> set[str]:
     """The heavy categories behind ``edge`` that do not come back with what is needed of it."""
     kept = {
@@ -79,7 +91,8 @@ def _unused(facts: Facts, edge: Edge, verdict: Verdict, gone: set[Place], *, out
     The lines that are there already are taken out, too.
     """
     doubts = [*verdict.doubts, *_unbuilt(facts, verdict)]
-    lately = judge(facts, edge, outside=outside, gone=gone) if gone and not doubts else verdict
+    concerned = not doubts and _is_read_with(facts, edge, gone)
+    lately = judge(facts, edge, outside=outside, gone=gone) if concerned else verdict
     edits: tuple[Edit, ...] = ()
     if lately.is_unused:
         made = edits_for(facts, edge, lately, CODE)

@@ -115,11 +115,13 @@ class Facts:
     headers: Headers = field(default_factory=load_headers)
     _mentions: dict[str, Mentions] = field(default_factory=dict)
     _declared: dict[str, Declared] = field(default_factory=dict)
-    _heavy: dict[int, Mapping[str, str]] = field(default_factory=dict)
+    _heavy: dict[tuple[str, ...], Mapping[str, str]] = field(default_factory=dict)
     _words: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _declared_in: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _expanded: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _seen: dict[tuple[str, bool, bool, frozenset[str]], Seen] = field(default_factory=dict)
+    _named: dict[str, frozenset[str]] = field(default_factory=dict)
+    _family: dict[tuple[str, bool], str] = field(default_factory=dict)
     _category: dict[str, str] = field(default_factory=dict)
     _reach: dict[int, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
@@ -159,15 +161,18 @@ class Facts:
         return self._expanded[key]
 
     def _find_expanded(self, view: View) -> frozenset[str]:
-        mentioned = [self.mentions(path) for path in self.files(view)]
+        files = self.files(view)
         bodies: dict[str, set[str]] = {}
-        for row in mentioned:
-            for macro in row.macros:
+        found: set[str] = set()
+        for path in files:
+            for macro in self.mentions(path).macros:
                 bodies.setdefault(macro.name, set()).update(macro.names)
-        found = set(frozenset().union(*(row.code for row in mentioned)) & bodies.keys())
-        words = self.words(view)
-        for row in mentioned:
+            found |= self._named_macros(path)
+        found &= bodies.keys()
+        for path in files:
+            row = self.mentions(path)
             if row.pasted:
+                words = self.words(view)
                 found |= {name for name in bodies.keys() - found if row.makes(name, words)}
         pending = list(found)
         while pending:
@@ -176,18 +181,37 @@ class Facts:
             pending += inner
         return frozenset(found)
 
+    def _named_macros(self, path: str) -> frozenset[str]:
+        """What a file mentions outside of macro bodies and some file of the units defines as a macro."""
+        if path not in self._named:
+            self._named[path] = self.mentions(path).code & self._macro_names
+        return self._named[path]
+
+    @cached_property
+    def _macro_names(self) -> frozenset[str]:
+        return frozenset(macro.name for path in self.views_of for macro in self.mentions(path).macros)
+
     def seen(self, view: View, path: str, *, later: bool, whole: bool) -> Seen:
         """What a view sees of a file: what its macros hold only where they are expanded, unless ``whole``.
 
         ``later``: of that, only what is seen behind the file.
         """
+        if whole:
+            return self.whole(path)
         mentioned = self.mentions(path)
         macros: frozenset[str] = frozenset()
-        if not whole and mentioned.macros:
+        if mentioned.macros:
             macros = self.expanded(view) & {macro.name for macro in mentioned.macros}
-        key = (path, later, whole, macros)
+        key = (path, later, False, macros)
         if key not in self._seen:
-            self._seen[key] = Seen(mentioned if whole else mentioned.expanding(macros, later=later))
+            self._seen[key] = Seen(mentioned.expanding(macros, later=later))
+        return self._seen[key]
+
+    def whole(self, path: str) -> Seen:
+        """All of a file, its macros included."""
+        key = (path, False, True, frozenset[str]())
+        if key not in self._seen:
+            self._seen[key] = Seen(self.mentions(path))
         return self._seen[key]
 
     def declared(self, path: str) -> Declared:
@@ -226,10 +250,10 @@ class Facts:
 
     def heavy(self, view: View) -> Mapping[str, str]:
         """The heavy headers that a view reads -> their category."""
-        known = self._heavy.get(id(view))
-        if known is None:
-            known = self._heavy[id(view)] = self.context.heavy.found(view.closure)
-        return known
+        key = tuple(view.reading.entered)
+        if key not in self._heavy:
+            self._heavy[key] = self.context.heavy.found(view.closure)
+        return self._heavy[key]
 
     def reach(self, view: View) -> Mapping[str, frozenset[str]]:
         """Category -> the files of a view that include a heavy header of it, directly or not."""
@@ -240,10 +264,12 @@ class Facts:
 
     def family(self, edge: Edge) -> str:
         """The family of the header outside of the checkout that ``edge`` names."""
-        kind = families.family(edge.spelled, edge.angled)
-        if kind == families.UNSEEN and self.category(edge.spelled):
-            return families.OTHER
-        return kind
+        key = (edge.spelled, edge.angled)
+        if key not in self._family:
+            kind = families.family(edge.spelled, edge.angled)
+            is_known = kind == families.UNSEEN and self.category(edge.spelled)
+            self._family[key] = families.OTHER if is_known else kind
+        return self._family[key]
 
     def category(self, header: str) -> str:
         """The heavy category of a header outside of the checkout, "" for none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -144,13 +144,11 @@ def binds_torch(header: str) -> bool:
     return header in _BINDS
 
 
-def surely_brings(header: str, standard: str) -> bool:
-    """Whether a header outside of the checkout is sure to bring a standard one, spelled without <>."""
-    if header == standard:
-        return True
-    if header.startswith(("torch/", "ATen/")) and "/hip/" not in header:
-        return standard not in _STD_NOT_IN_TORCH
-    return False
+def standard_in(headers: Collection[str]) -> Callable[[str], bool]:
+    """Tells whether a standard header, spelled with <>, surely comes with one of ``headers``, which are outside."""
+    torch = any(header.startswith(("torch/", "ATen/")) and "/hip/" not in header for header in headers)
+    known = frozenset(headers)
+    return lambda spelled: spelled[1:-1] in known or (torch and spelled[1:-1] not in _STD_NOT_IN_TORCH)
 
 
 def may_bring(header: str, standard: str) -> bool:

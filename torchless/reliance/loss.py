@@ -42,11 +42,24 @@ class Loss:
     after: Reading
     needs: Needs
 
-    def find(self) -> None:
-        """Look at every file that the unit still reads, and at what goes away with the directive."""
-        for user in self.after.entered:
-            if user not in self.view.closure.outside:
-                self._of(user)
+    def find_names(self) -> None:
+        """Add what names of the checkout's lost files are used by the files that the unit still reads."""
+        for user in self._users:
+            missing = self._missing(user)
+            if missing:
+                self._names(user, self._seen(user), missing)
+
+    def find_rest(self) -> None:
+        """Add what headers outside of the checkout gave, and what goes away with the directive unseen."""
+        for user in self._users:
+            missing = self._missing(user)
+            outside = [path for path in self.lost if path in missing and path in self.view.closure.outside]
+            if outside:
+                seen = self._seen(user)
+                left = [path for path in self._outside if self._has(user, path)]
+                for header in outside:
+                    self._header(user, seen, header, left)
+                self._standard(user, seen, outside, left)
         for path in self._gone:
             if path in self.view.closure.outside:
                 if self.facts.family(self._edge_to(path)) == families.OTHER:
@@ -54,6 +67,23 @@ class Loss:
             else:
                 for effect in self.facts.declared(path).effects:
                     self.needs.doubts[f"{_base(path)} {effect}"] = None
+
+    @cached_property
+    def _users(self) -> list[str]:
+        """The files that the unit still reads and that can miss something."""
+        files = (path for path in self.after.entered if path not in self.view.closure.outside)
+        return [path for path in files if self._seen(path).mentions.names]
+
+    def _seen(self, user: str) -> Seen:
+        """What the unit gets to see of ``user`` where it can miss something; all of it for the includer."""
+        whole = user == self.edge.includer
+        return self.facts.seen(self.view, user, later=self._was_done(user) and not whole, whole=whole)
+
+    def _missing(self, user: str) -> set[str]:
+        missing = set(self._gone)
+        missing.update(path for path in self._later if not self._has(user, path))
+        missing.discard(user)
+        return missing
 
     @cached_property
     def _gone(self) -> list[str]:
@@ -87,25 +117,6 @@ class Loss:
     def _has(self, user: str, path: str) -> bool:
         """Whether ``user`` has ``path``, which the unit still reads, in time."""
         return self._was_done(user) or self.after.entered[path] <= self.after.left[user]
-
-    def _of(self, user: str) -> None:
-        """Add what ``user`` lacks."""
-        done = self._was_done(user)
-        whole = user == self.edge.includer
-        seen = self.facts.seen(self.view, user, later=done and not whole, whole=whole)
-        if not seen.mentions.names:
-            return
-        missing = {path for path in self._gone if path != user}
-        missing.update(path for path in self._later if path != user and not self._has(user, path))
-        if not missing:
-            return
-        self._names(user, seen, missing)
-        outside = [path for path in self.lost if path in missing and path in self.view.closure.outside]
-        if outside:
-            left = [path for path in self._outside if self._has(user, path)]
-            for header in outside:
-                self._header(user, seen, header, left)
-            self._standard(user, seen, outside, left)
 
     def _names(self, user: str, seen: Seen, missing: set[str]) -> None:
         """Add the files of the checkout among ``missing`` that ``user`` uses."""
@@ -199,11 +210,10 @@ class Loss:
 
     def _standard(self, user: str, seen: Seen, missing: list[str], left: list[str]) -> None:
         """Add the standard headers that may have come through ``missing`` and that ``user`` needs."""
+        provided = families.standard_in(left)
         for use in seen.standard:
             name = use.header[1:-1]
-            if any(families.may_bring(header, name) for header in missing) and not is_given(
-                use.header, lambda h: any(families.surely_brings(other, h[1:-1]) for other in left)
-            ):
+            if not is_given(use.header, provided) and any(families.may_bring(header, name) for header in missing):
                 self.needs.standard.setdefault(use.header, (user, use.names[0]))
 
     def _edge_to(self, header: str) -> Edge:

@@ -51,25 +51,37 @@ def own_uses(facts: Facts, edge: Edge, *, outside: bool) -> tuple[str, ...]:
     return used or tuple(e for e in header.effects if e.startswith(("defines ", "instantiates ")))
 
 
-def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = ()) -> Verdict:
+def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = (), sparing: bool = False) -> Verdict:
     """What hangs on the directive ``edge``; ``outside``: it names a header that is not in the checkout.
 
-    Directives at ``gone`` are taken out, too. Where the includer itself uses the header nothing else is found out.
+    Directives at ``gone`` are taken out, too. Where the includer itself uses the header nothing else is found out;
+    nor, with ``sparing``, where no unit would be spared a heavy category.
     """
     verdict = Verdict(own=own_uses(facts, edge, outside=outside))
     if verdict.own:
         return verdict
+    losses = []
+    for view in facts.views_of.get(edge.includer, ()):
+        if any(e.offset == edge.offset and e.target == edge.target for e in view.leaving.get(edge.includer, ())):
+            loss = _judge_in(facts, view, edge, verdict, gone)
+            if loss is not None:
+                losses.append(loss)
+    if sparing and not verdict.spared:
+        return verdict
     if not outside:
         _doubt_header(facts, edge.target, verdict)
     _ask_scripts(facts, edge, verdict, outside=outside)
-    for view in facts.views_of.get(edge.includer, ()):
-        if any(e.offset == edge.offset and e.target == edge.target for e in view.leaving.get(edge.includer, ())):
-            _judge_in(facts, view, edge, verdict, gone)
+    for loss in losses:
+        loss.find_names()
+    if not verdict.relied:
+        for loss in losses:
+            loss.find_rest()
+            _doubt_unit(facts, loss.view, verdict)
     return verdict
 
 
-def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, gone: Collection[Place]) -> None:
-    """Add what hangs on ``edge`` in one view."""
+def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, gone: Collection[Place]) -> Loss | None:
+    """What one view loses with ``edge``, None for nothing; what the view is spared goes into the verdict."""
     verdict.units.add(view.source)
     below = view.below(edge.target)
     heavy = facts.heavy(view)
@@ -78,12 +90,11 @@ def _judge_in(facts: Facts, view: View, edge: Edge, verdict: Verdict, gone: Coll
     before = reading(view.source, view.leaving, gone) if gone else view.reading
     lost = before.through(place, edge.target)
     if not lost:
-        return  # everything was there before
+        return None  # everything was there before
     after = reading(view.source, view.leaving, (*gone, place))
     had = {category for header, category in heavy.items() if header in before.entered}
     verdict.spared |= had - {category for header, category in heavy.items() if header in after.entered}
-    Loss(facts, view, edge, before, lost, after, verdict).find()
-    _doubt_unit(facts, view, verdict)
+    return Loss(facts, view, edge, before, lost, after, verdict)
 
 
 def _outside_uses(facts: Facts, edge: Edge, user: str) -> list[str]:
@@ -91,17 +102,16 @@ def _outside_uses(facts: Facts, edge: Edge, user: str) -> list[str]:
 
     For a header of which nothing is known that is its own name: somebody wanted it.
     """
-    mentioned = facts.mentions(user)
+    seen = facts.whole(user)
     kind = facts.family(edge)
     if kind == families.TORCH:
-        uses = families.torch_uses(mentioned)
         narrow = facts.headers.narrow.get(edge.target)
-        if narrow is None:
-            return uses
+        if narrow is None or not seen.torch:
+            return seen.torch
         declared = frozenset().union(*(facts.declared_in(view) for view in facts.views_of.get(user, ())))
-        return [n for n in narrow.used(mentioned) if n not in declared]
+        return [n for n in narrow.used(seen.mentions) if n not in declared]
     if kind == families.CK:
-        return families.ck_uses(mentioned)
+        return seen.ck
     return [edge.target]
 
 
