@@ -61,7 +61,7 @@ OUT = TensorInput("float32", (3, 8), (8, 1), offset=1)
 
 def run(program: Program, *calls: tuple[str, tuple[Value, ...], dict[str, Any]], **kwargs: Any) -> list[Record]:
     made = [Call(name, (OUT, *args), **more) for name, args, more in calls]
-    return run_calls(program.path, made, SIGNATURES, program.kernels, "gfx942", **kwargs)
+    return run_calls(program, made, SIGNATURES, "gfx942", **kwargs)
 
 
 def errand(what: int, **more: Any) -> tuple[str, tuple[Value, ...], dict[str, Any]]:
@@ -73,7 +73,7 @@ def events(record: Record, *kinds: str) -> list[dict[str, Any]]:
 
 
 def test_entry_points_tell_what_they_take(program: Program) -> None:
-    assert describe(program.path) == (
+    assert describe(program) == (
         ("launch", ("tensor", "int64", "float"), ""),
         ("errands", ("tensor", "int32"), ""),
     )
@@ -177,14 +177,14 @@ void maybe(int what) { if (what) other::elsewhere(what); }
     assert program.missing == ("_ZN5other9elsewhereEi",)
     signature = Signature("maybe", (Parameter("what", "int32"),))
     calls = [Call("maybe", (0,)), Call("maybe", (1,))]
-    fine, told = run_calls(program.path, calls, [signature], program.kernels, "gfx942")
+    fine, told = run_calls(program, calls, [signature], "gfx942")
     assert fine.outcome == "returned"
     assert (told.outcome, told.message) == ("missing", "other::elsewhere(int)")
 
 
 def test_a_type_that_cannot_be_made_is_told(make_program: MakeProgram) -> None:
     program = make_program("#include <aiter_tensor.h>\nstruct Odd { int x; };\nvoid odd(Odd&, void*) {}\n", ["odd"])
-    assert describe(program.path) == (("odd", ("unsupported Odd", "unsupported void*"), ""),)
+    assert describe(program) == (("odd", ("unsupported Odd", "unsupported void*"), ""),)
 
 
 def test_the_same_source_is_compiled_once(make_program: MakeProgram) -> None:

@@ -12,8 +12,8 @@ Calls are written to a file that the program reads, one thing a line (see runtim
     with none NAME
 
 All calls share one process, so that what a launcher keeps from one call to the next is kept. A call that ends the
-process is the last of it, and a new process goes on behind it; calls that are known to end it (``isolated``) are made
-in a child of their own.
+process is the last of it, and a fresh one goes on behind it; calls that are known to end it (``isolated``) are made in
+a child of their own. The harness forks for both before anything was called: libraries are loaded once.
 """
 
 from __future__ import annotations
@@ -24,88 +24,98 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from torchless.verify.trace import store
+from torchless.verify.trace.build import Program
 from torchless.verify.trace.ir import Kernel
 from torchless.verify.trace.model import Call, Event, Parameter, Record, Signature, TensorInput, TraceError, Value
 
 TIMEOUT = 120.0
 """Seconds that one process may take for all of its calls; each call has its own limit in the harness."""
 
+_BETWEEN = b"\0\0errors\0\0"
 _MARK = re.compile(rb"^\x01call (\d+)\n", re.M)
 
 
-def describe(program: str) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+def describe(program: Program) -> tuple[tuple[str, tuple[str, ...], str], ...]:
     """(name, kinds of the parameters, what it returns) of every entry point of a program. Raises TraceError."""
-    done = subprocess.run([program, "--describe"], capture_output=True, text=True, check=False, timeout=TIMEOUT)
-    if done.returncode:
-        raise TraceError(f"the program does not start: {(done.stderr.splitlines() or ['no reason given'])[0]}")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = store.read_json("entries", program.key)
+    if rows is None:
+        command = [program.path, "--describe"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+        if done.returncode:
+            raise TraceError(f"the program does not start: {(done.stderr.splitlines() or ['no reason given'])[0]}")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        store.write_json("entries", program.key, rows)
     return tuple((r["name"], tuple(r["kinds"]), r["returns"]) for r in rows)
 
 
 def run_calls(
-    program: str,
+    program: Program,
     calls: Sequence[Call],
     signatures: Iterable[Signature],
-    kernels: Iterable[Kernel],
     arch: str,
     *,
     isolated: Collection[int] = (),
-    environment: dict[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> list[Record]:
     """Make all calls in order and give their records. ``isolated`` are indices into ``calls``.
 
-    Raises TraceError when the program cannot be run at all.
+    A program does the same for the same calls, so what it did is remembered. Raises TraceError when the program cannot
+    be run at all.
     """
+    if not calls:
+        return []
     by_name = {s.name: s for s in signatures}
-    records: dict[int, Record] = {}
+    text = "".join(_listed(calls, by_name, program.kernels, arch, isolated))
+    key = store.digest("run", program.key, text, json.dumps(sorted((environment or {}).items())))
+    kept = store.find("runs", key)
+    if kept is not None:
+        with suppress(OSError, zlib.error, ValueError):
+            journal, _, errors = zlib.decompress(kept.read_bytes()).partition(_BETWEEN)
+            return _in_order(read_journal(journal, errors), len(calls))
+    journal, errors = _ran(program.path, text, environment)
+    records = _in_order(read_journal(journal, errors), len(calls))
+    store.keep_bytes("runs", key, zlib.compress(journal + _BETWEEN + errors, 1))
+    return records
+
+
+def _in_order(records: Mapping[int, Record], count: int) -> list[Record]:
+    return [records.get(i, Record("died", message="was never made")) for i in range(count)]
+
+
+def _ran(program: str, calls: str, environment: Mapping[str, str] | None) -> tuple[bytes, bytes]:
+    """(journal, error output) of a program over the text of its calls. Raises TraceError."""
     with tempfile.TemporaryDirectory(prefix="torchless-trace-") as scratch:
         listed, journal, errors = (Path(scratch) / name for name in ("calls", "journal", "errors"))
-        listed.write_text("".join(_listed(calls, by_name, kernels, arch, isolated)), "utf-8")
+        listed.write_text(calls, "utf-8")
         journal.touch()
         errors.touch()
-        first = 0
-        while first < len(calls):
-            code = _process([program, str(listed), str(journal), str(first)], errors, environment)
-            records = read_journal(journal.read_bytes(), errors.read_bytes())
-            done = max(records, default=-1)
-            if code == 0:
-                break
-            if code > 0:
-                told = errors.read_text("utf-8", "replace").strip().splitlines()
-                raise TraceError(f"the program stopped with code {code}: {told[-1] if told else 'no reason given'}")
-            last = records.get(done)
-            if done < first or last is None:
-                raise TraceError(f"the program died before its first call ({_signal_name(-code)})")
-            if last.outcome == "":  # begun and not ended: this is the call that ended the process
-                with journal.open("ab") as out:
-                    out.write(json.dumps({"event": "died", "call": done, "signal": -code}).encode() + b"\n")
-            first = done + 1
-        records = read_journal(journal.read_bytes(), errors.read_bytes())
-    return [records.get(i, Record("died", message="was never made")) for i in range(len(calls))]
+        code = _process([program, str(listed), str(journal)], errors, environment)
+        if code:
+            told = errors.read_text("utf-8", "replace").strip().splitlines()
+            why = _signal_name(-code) if code < 0 else told[-1] if told else f"exit code {code}"
+            raise TraceError(f"the harness stopped: {why}")
+        return journal.read_bytes(), errors.read_bytes()
 
 
 def read_journal(journal: bytes, errors: bytes) -> dict[int, Record]:
-    """The records in a journal by call index; ``errors`` is what the program wrote to its error output.
-
-    A call that was begun and not ended has outcome "".
-    """
+    """The records in a journal by call index; ``errors`` is what the program wrote to its error output."""
     said = _said(errors)
     out: dict[int, Record] = {}
     events: list[Event] = []
-    current = -1
     for line in journal.splitlines():
         row: dict[str, Any] = json.loads(line)
         kind = row["event"]
         if kind == "begin":
-            current, events = row["call"], []
-            out[current] = Record("")
+            events = []
         elif kind == "end":
-            out[current] = _ended(row, tuple(events))
-            current = -1
+            out[row["call"]] = _ended(row, tuple(events))
         elif kind == "died":
             index = row["call"]
             message = said.get(index, "")
@@ -113,11 +123,8 @@ def read_journal(journal: bytes, errors: bytes) -> dict[int, Record]:
             if number != signal.SIGABRT:
                 message = f"{_signal_name(number)}{': ' + message if message else ''}"
             out[index] = Record("died", tuple(events), message=message, signal=number)
-            current = -1
         else:
             events.append(row)
-    if current >= 0:
-        out[current] = Record("", tuple(events))
     return out
 
 
@@ -135,7 +142,7 @@ def _said(errors: bytes) -> dict[int, str]:
     return {int(parts[i]): parts[i + 1].decode("utf-8", "replace").strip() for i in range(1, len(parts) - 1, 2)}
 
 
-def _process(command: Sequence[str], errors: Path, environment: dict[str, str] | None) -> int:
+def _process(command: Sequence[str], errors: Path, environment: Mapping[str, str] | None) -> int:
     """Exit code, negative for a signal."""
     with errors.open("ab") as out:
         try:

@@ -53,6 +53,14 @@ def keep(kind: str, key: str, built: Path) -> Path:
     return path
 
 
+def keep_bytes(kind: str, key: str, data: bytes) -> None:
+    """Keep ``data``. A folder that cannot be written to is no reason to fail: it is made again next time."""
+    with suppress(OSError), tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "value"
+        path.write_bytes(data)
+        keep(kind, key, path)
+
+
 def read_json(kind: str, key: str) -> Any | None:
     """What write_json() was given, None when there is nothing or nothing readable."""
     path = find(kind, key)
@@ -65,11 +73,8 @@ def read_json(kind: str, key: str) -> Any | None:
 
 
 def write_json(kind: str, key: str, value: Any) -> None:
-    """Keep ``value``. A folder that cannot be written to is no reason to fail: it is built again next time."""
-    with suppress(OSError), tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "value"
-        path.write_text(json.dumps(value), "utf-8", "surrogateescape")
-        keep(kind, key, path)
+    """Keep ``value``, as keep_bytes() does."""
+    keep_bytes(kind, key, json.dumps(value).encode("utf-8", "surrogateescape"))
 
 
 def prune(max_bytes: int = MAX_BYTES) -> None:

@@ -1,0 +1,130 @@
+"""Finds inputs that an entry point takes, by asking the program, and picks those that are worth comparing.
+
+An explorer is a generator: it yields calls, is sent their records, and returns the calls to compare. Several of them
+can so share a run of the program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Sequence
+from itertools import islice
+
+from torchless.verify.trace.compare import launches
+from torchless.verify.trace.hints import Hints
+from torchless.verify.trace.inputs import Labelled, guess, mutate, rng_for, tensors_of, variations
+from torchless.verify.trace.model import Call, Record, Signature, TraceOptions
+from torchless.verify.trace.normal import message_of, place_of
+
+Explorer = Generator[list[Call], list[Record], list[Call]]
+
+ROUNDS = 5
+BASES = 6  # accepted calls around which everything is tried
+_ENOUGH = 10  # different things that accepted calls do: no need to look for more
+_LARGEST = 1 << 43  # bytes that one tensor may span
+
+Outcome = tuple[object, ...]
+
+
+def explore(signature: Signature, hints: Hints, options: TraceOptions) -> Explorer:
+    """Explore one entry point; see the module."""
+    rng = rng_for(options.seed, signature.name, "explore")
+    each = max(options.explored // (2 * ROUNDS), 10)
+    known: dict[Outcome, list[Call]] = {}
+    asked: set[Call] = set()
+    batch = _fresh((guess(signature, hints, rng) for _ in range(4 * each)), asked, each)
+    for number in range(ROUNDS):
+        records = yield batch
+        for call, record in zip(batch, records, strict=True):
+            known.setdefault(outcome_of(record), []).append(call)
+        if not signature.params or (number and sum(_launched(o) for o in known) >= _ENOUGH):
+            break
+        parents = [calls[-1] for outcome, calls in known.items() for _ in range(_weight(outcome, len(calls)))]
+        drawn = (
+            guess(signature, hints, rng) if rng.random() < 0.15 else mutate(rng.choice(parents), signature, hints, rng)
+            for _ in range(6 * each)
+        )
+        batch = _fresh(drawn, asked, each)
+    bases = _bases(known)
+    tried: dict[Call, Labelled] = {}
+    for base in bases:
+        for labelled in islice(variations(base, signature, hints), max(options.explored // 2 // len(bases), 40)):
+            if fits(labelled.call):
+                tried.setdefault(labelled.call, labelled)
+    refused = [calls[0] for outcome, calls in known.items() if outcome[0] != "accepted"]
+    for call in refused[: options.calls // 6]:
+        tried.setdefault(call, Labelled(call, "refused while looking"))
+    records = yield list(tried)
+    return select(list(tried.values()), records, options.calls)
+
+
+def outcome_of(record: Record) -> Outcome:
+    """What a record is an example of: the kernels and block sizes of an accepted call, the words of a refusal."""
+    if record.accepted:
+        blocks = tuple(str(e.get("block")) for e in record.events if e["event"] == "launch")
+        return ("accepted", launches(record), blocks)
+    return (record.outcome, place_of(record), re.sub(r"\d+", "0", message_of(record)))
+
+
+def select(tried: Sequence[Labelled], records: Sequence[Record], limit: int) -> list[Call]:
+    """At most ``limit`` of the calls, in their order, so that every kind of outcome and of change is there.
+
+    One call of each kind is taken before a second one of any. What goes through comes before what is refused.
+    """
+    groups: dict[tuple[Outcome, str], list[int]] = {}
+    for i, (labelled, record) in enumerate(zip(tried, records, strict=True)):
+        groups.setdefault((outcome_of(record), re.sub(r"-?\d+", "0", labelled.label)), []).append(i)
+    ordered = sorted(groups.values(), key=lambda members: (not records[members[0]].accepted, members[0]))
+    chosen: list[int] = []
+    for depth in range(max(map(len, ordered), default=0)):
+        for members in ordered:
+            if depth < len(members) and len(chosen) < limit:
+                chosen.append(members[depth])
+    return [tried[i].call for i in sorted(chosen)]
+
+
+def fits(call: Call) -> bool:
+    """Whether the tensors of a call can be reserved."""
+    for _, t in tensors_of(call):
+        last = t.offset + sum(max(s - 1, 0) * step for s, step in zip(t.sizes, t.strides, strict=True))
+        count = 1
+        for size in t.sizes:
+            count *= size
+        if last * 8 > _LARGEST or count >= 1 << 62:
+            return False
+    return True
+
+
+def _fresh(drawn: Iterable[Call], asked: set[Call], limit: int) -> list[Call]:
+    out: list[Call] = []
+    for call in drawn:
+        if len(out) == limit:
+            break
+        if call not in asked and fits(call):
+            asked.add(call)
+            out.append(call)
+    return out
+
+
+def _launched(outcome: Outcome) -> bool:
+    return outcome[0] == "accepted" and bool(outcome[1])
+
+
+def _weight(outcome: Outcome, seen: int) -> int:
+    """How often an example is taken as a parent: what launches most, then what is rare."""
+    if _launched(outcome):
+        return 6
+    return 3 if seen < 4 else 1
+
+
+def _bases(known: dict[Outcome, list[Call]]) -> list[Call]:
+    """The calls to vary: examples of what launches, each list of kernels once before any twice."""
+    launched = [(o, calls) for o, calls in known.items() if _launched(o)] or [
+        (o, calls) for o, calls in known.items() if o[0] == "accepted"
+    ]
+    seen: dict[object, int] = {}
+    ranked: list[tuple[int, int, Call]] = []
+    for position, (outcome, calls) in enumerate(launched):
+        rank = seen[outcome[1]] = seen.get(outcome[1], -1) + 1
+        ranked.append((rank, position, max(calls, key=lambda c: sum(a is not None for a in c.args))))
+    return [call for _, _, call in sorted(ranked, key=lambda r: r[:2])[:BASES]]
