@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchless import baseline, git
+from torchless import baseline
 from torchless.model import Debt, Finding
 from torchless.options import CheckOptions
 from torchless.text.source import SourceFile
+
+if TYPE_CHECKING:
+    from torchless.git import Changes
 
 
 class News(NamedTuple):
@@ -48,6 +51,8 @@ def sift(
     gone = sum(debt.count for debt in left) - sum(debt.count for debt in stays)
     if not options.since:
         return News(new, known, gone, 0, today)
+    from torchless import git  # here: running processes takes a while to import
+
     among = {path for f in findings for path in (f.path, *(step.path for step in f.related))}
     changes = git.changed_since(root, options.since, among)
     touched = {f for f in findings if _is_touched(f, source(f.path), changes)}
@@ -67,7 +72,7 @@ def baseline_file(options: CheckOptions, start: Path, root: Path) -> Path | None
     return root / baseline.DEFAULT if options.record else None
 
 
-def _is_touched(finding: Finding, source: SourceFile, changes: git.Changes) -> bool:
+def _is_touched(finding: Finding, source: SourceFile, changes: Changes) -> bool:
     """Whether the change touches a line of ``finding``, or a place that leads to it; for a whole file: the file."""
     if any(changes.touches(step.path, step.line, step.line) for step in finding.related):
         return True

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
-from report_samples import ALL, CHAIN, LAUNCH, UNUSED, checked, hostile
 
+from tests.report.report_samples import ALL, CHAIN, LAUNCH, UNUSED, checked, hostile
 from torchless.report.check_json import schema, to_json
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_samples import ALL, CHAIN, LAUNCH, SPREAD, UNUSED, WHOLE, checked, hostile
 
+from tests.report.report_samples import ALL, CHAIN, LAUNCH, SPREAD, UNUSED, WHOLE, checked, hostile
 from torchless.report.github import LIMIT, commands, job_summary
 
 

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
-from report_samples import ALL, CHAIN, LAUNCH, UNUSED, checked, hostile
 
+from tests.report.report_samples import ALL, CHAIN, LAUNCH, UNUSED, checked, hostile
 from torchless.report.junit import junit
 
 

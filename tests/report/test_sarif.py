@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft7Validator
-from report_samples import ALL, CHAIN, FILES, LAUNCH, SPREAD, UNUSED, WHOLE, checked, hostile
 
+from tests.report.report_samples import ALL, CHAIN, FILES, LAUNCH, SPREAD, UNUSED, WHOLE, checked, hostile
 from torchless.report import sarif as module
 from torchless.report.sarif import sarif
 from torchless.rules.load import load_rules

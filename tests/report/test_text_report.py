@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_samples import ALL, CHAIN, LAUNCH, SPREAD, UNUSED, WHOLE, checked, finding, hostile
 
+from tests.report.report_samples import ALL, CHAIN, LAUNCH, SPREAD, UNUSED, WHOLE, checked, finding, hostile
 from torchless.model import Edit, Finding, Tier
 from torchless.report.checked import Checked, summary
 from torchless.report.color import painter

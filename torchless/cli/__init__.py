@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(f"interrupted; no file is half written{undo}")
     except Exception as error:
         if seen.get("verbose"):
+            import traceback  # here: nobody else pays for it
+
             traceback.print_exc()
         what = f"{type(error).__name__}: {error}"
         return fail(f"internal error: {what} (run with -v for the trace; please report)")
