@@ -62,10 +62,13 @@ def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = 
         return verdict
     losses = []
     for view in facts.views_of.get(edge.includer, ()):
-        if any(e.offset == edge.offset and e.target == edge.target for e in view.leaving.get(edge.includer, ())):
+        targets = {e.target for e in view.leaving.get(edge.includer, ()) if e.offset == edge.offset}
+        if edge.target in targets:
             loss = _judge_in(facts, view, edge, verdict, gone)
             if loss is not None:
                 losses.append(loss)
+        for other in sorted(targets - {edge.target}):
+            verdict.doubts[f"it names {other} in other units"] = None
     if sparing and not verdict.spared:
         return verdict
     if not outside:
