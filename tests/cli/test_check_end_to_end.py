@@ -94,8 +94,16 @@ def test_a_baseline_knows_what_is_there_and_fails_on_what_is_new(check, mini_ait
     add(mini_aiter, NORM)
     code, lines, _ = check(*base)
     assert (code, [line.split(":")[0] for line in lines]) == (1, [NORM])
+
+
+def test_a_renamed_file_stays_known(check, mini_aiter):
+    add(mini_aiter, SCALE)
+    check("--write-baseline", "--baseline", "known.json", *LAUNCHES)
     shutil.move(mini_aiter / SCALE, mini_aiter / "csrc/kernels/renamed.cu")
-    assert [line.split(":")[0] for line in check(*base)[1]] == [NORM]
+    code, lines, err = check("--baseline", "known.json", *LAUNCHES)
+    assert (code, lines) == (0, [])
+    assert "1 finding known from known.json." in err
+    assert check("csrc/kernels/renamed.cu", "--baseline", "known.json", *LAUNCHES)[0] == 0
 
 
 def test_what_is_mended_is_told_and_shrinks_the_baseline(check, mini_aiter):
