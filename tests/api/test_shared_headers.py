@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.api.conftest import TARGET, Checkout
+from tests.api.conftest import SCALE, TARGET, Checkout, configuration
 from torchless import api
 
 Write = Callable[[Mapping[str, str]], Checkout]
@@ -92,3 +92,48 @@ def test_an_include_of_torch_that_nothing_uses_is_named(write: Write) -> None:
     left = [("TL101", "d.cu", 2), ("TL101", "include/old.h", 2)]
     assert [(f.code, f.path, f.line) for f in ran.result.findings] == left
     assert [f.path for f in checkout.migrate("d.cu").result.findings] == ["d.cu"]
+
+
+def test_a_default_stays_where_the_header_that_has_it_is_not_seen(write: Write) -> None:
+    """Without modules nothing ties a.cu to the header, so a.cu will not include it and needs its own defaults."""
+    header = "#pragma once\n#include <torch/all.h>\nint own(const torch::Tensor& x, int n = 4);\n"
+    source = f"{TORCH}int own(const torch::Tensor& x, int n = 4) {{ return n; }}\n"
+    source += "int a(const torch::Tensor& x) { return own(x); }\n"
+    user = '#include "own.h"\nint user(const torch::Tensor& x) { return own(x); }\n'
+    target = {path: text for path, text in FILES.items() if path.startswith("include/aiter")}
+    ran = write({**target, "include/own.h": header, "a.cu": source, "user.cu": user}).migrate(".")
+    assert ran.statuses == {"a.cu:own": "migrated", "user.cu:user": "migrated"}
+    after = source.replace("torch::Tensor", "aiter_tensor_t").replace("<torch/all.h>", '"aiter_tensor.h"')
+    assert ran.new["a.cu"] == after
+    assert "int n = 4" in ran.new["include/own.h"]
+
+
+def test_a_default_goes_with_the_header_that_comes(write: Write) -> None:
+    """p.cu will include own.h for one function, which ends what it repeats of another; not so what own.h lacks."""
+    header = "#pragma once\n#include <torch/all.h>\nvoid own(torch::Tensor& x, int n = 4);\nint count(int n = 5);\n"
+    source = "int count(int n = 5) { return n; }\nint more(int n = 6) { return n; }\n"
+    source += f"{TORCH}void own(torch::Tensor& x, int n = 4) {{ x.dim(); }}\n"
+    source += "void other(torch::Tensor& x) { own(x, count() + more()); }\n"
+    bind = (
+        '#include "rocm_ops.hpp"\n#include "own.h"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("own", &own); }\n'
+    )
+    modules = {"module_own": ["p.cu", "bind.cu"]}
+    files = {"csrc/include/own.h": header, "csrc/p.cu": source, "csrc/bind.cu": bind}
+    ran = write({**SCALE, **files, "aiter/jit/optCompilerConfig.json": configuration(modules)}).migrate("csrc/p.cu")
+    assert ran.statuses == {"module_own": "migrated"}
+    assert "int count(int n)" in ran.new["csrc/p.cu"] and "aiter_tensor_t& x, int n)" in ran.new["csrc/p.cu"]
+    assert "int more(int n = 6)" in ran.new["csrc/p.cu"]
+    assert '#include "own.h"' in ran.new["csrc/p.cu"]
+
+
+def test_a_default_stays_where_the_header_declares_nothing_that_changes(write: Write) -> None:
+    header = f"#pragma once\n{TORCH}int count(int n = 5);\nvoid elsewhere(torch::Tensor& x);\n"
+    source = f"{TORCH}int count(int n = 5) {{ return n; }}\n"
+    source += "void own(torch::Tensor& x) { int rows = count(); }\n"
+    bind = '#include "rocm_ops.hpp"\n#include "count.h"\nvoid own(torch::Tensor& x);\n'
+    bind += 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("own", &own); }\n'
+    modules = {"module_own": ["p.cu", "bind.cu"]}
+    files = {"csrc/include/count.h": header, "csrc/p.cu": source, "csrc/bind.cu": bind}
+    ran = write({**SCALE, **files, "aiter/jit/optCompilerConfig.json": configuration(modules)}).migrate("csrc/p.cu")
+    assert ran.statuses == {"module_own": "migrated"}
+    assert "int count(int n = 5)" in ran.new["csrc/p.cu"]

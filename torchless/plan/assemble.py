@@ -12,6 +12,8 @@ from torchless.model import Edit, Finding
 from torchless.plan.collect import Dropped, Settle
 from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
+from torchless.plan.own_headers import own_headers
+from torchless.rewrites.default_arguments import repeated_defaults
 from torchless.rewrites.includes import rewrite_includes
 from torchless.selection import is_cpp, is_header
 from torchless.text.edits import GroupConflict, apply, merge_groups
@@ -129,34 +131,27 @@ def _located(names: Iterable[str], analysis: Analysis) -> list[str]:
 
 
 def _own_headers(drafts: Sequence[Draft], analysis: Analysis) -> dict[str, list[str]]:
-    """For each source, the headers that declare what it defines and that it does not reach yet, as to be spelled."""
+    """For each source, the headers that declare what it defines and that it does not reach yet, as to be spelled.
+
+    One whose default arguments the source would go on repeating stays out: they may stand in one place only.
+    """
     out: dict[str, list[str]] = {}
     for draft in drafts:
         declared: dict[str, set[str]] = {}
         for entity in draft.group.entities:
             if entity.kind == "function" and not entity.defines and is_header(entity.path):
                 declared.setdefault(entity.name, set()).add(entity.path)
+        dropped = [f for f in draft.findings if f.code == "TL207" and f.edits]
         for function in draft.functions:
             if is_header(function.path):
                 continue
-            reached = analysis.graph.closure_of(function.path)
-            for header in sorted(declared.get(function.name, ())):
-                if header in reached:
+            for header, spelled in own_headers(function.path, declared.get(function.name, ()), analysis.graph).items():
+                repeated = repeated_defaults(analysis.views[function.path], analysis.views[header])
+                if not all(any(f.path == function.path and f.start == at for f in dropped) for at in repeated):
                     continue
-                spelled = _spelling(analysis.graph, function.path, header)
-                if spelled and spelled not in out.setdefault(function.path, []):
+                if spelled not in out.setdefault(function.path, []):
                     out[function.path].append(spelled)
     return out
-
-
-def _spelling(graph: IncludeGraph, source: str, header: str) -> str:
-    """The shortest way in which every build of ``source`` can include ``header``; "" when there is none."""
-    folders = [{posixpath.dirname(source), *way} for way in graph.units.get(source, [])]
-    common = set.intersection(*folders) if folders else {posixpath.dirname(source)}
-    spellings = [
-        header[len(folder) + 1 :] for folder in common if folder and header.startswith(f"{folder.rstrip('/')}/")
-    ]
-    return min(spellings, key=lambda s: (len(s), s), default="")
 
 
 def with_unit(findings: Sequence[Finding], unit: str) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torchless.analysis import Analysis
 from torchless.model import Finding
+from torchless.plan.own_headers import coming_headers
 from torchless.plan.residual import residual
 from torchless.rewrites.default_arguments import declared_defaults, drop_repeated_defaults
 from torchless.rewrites.guards import guards_on_host
@@ -18,7 +19,6 @@ from torchless.rewrites.scopes import find_scopes
 from torchless.rewrites.signatures import rewrite_signatures
 from torchless.rules.engine import Options, ending_checks, examine
 from torchless.rules.model import Ruleset
-from torchless.selection import is_header
 from torchless.units.build import rows_of_module
 
 Dropped = Callable[[str], bool]
@@ -49,22 +49,26 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
     passing = merge_passing(passing_of(view, scopes[path]) for path, view in sorted(views.items()))
     project = analysis.project
     bound = {row.target.rsplit("::", 1)[-1] for m in project.modules for row in rows_of_module(project, m.sources)}
-    declared = declared_defaults(view for path, view in sorted(views.items()) if is_header(path))
     checks = _check_macros(analysis, ruleset)
     options = Options(project.target_names, checks)
-    out: dict[str, tuple[Finding, ...]] = {}
+    matched = {path: examine(view, active, options) for path, view in sorted(views.items())}
+    first: dict[str, list[Finding]] = {}
     for path, view in sorted(views.items()):
-        examined = examine(view, active, options)
         rewritten = [
             *rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]),
             *restore_checks(view),
             *guards_on_host(view),
         ]
+        first[path] = [*matched[path].findings, *(f for f in rewritten if not dropped(f.code))]
+    coming = {} if dropped("TL106") else coming_headers(analysis, first)
+    out: dict[str, tuple[Finding, ...]] = {}
+    for path, view in sorted(views.items()):
+        examined = matched[path]
+        declared = declared_defaults(views[h] for h in sorted(coming.get(path, frozenset()) & views.keys()))
         # these take a whole piece of text away, whatever else would be said about what stands in it
-        whole = [*rewrite_placeholders(view), *([] if is_header(path) else drop_repeated_defaults(view, declared))]
+        whole = [*rewrite_placeholders(view), *(drop_repeated_defaults(view, declared) if declared else ())]
         whole = [f for f in whole if not dropped(f.code)]
-        found = [*examined.findings, *(f for f in rewritten if not dropped(f.code))]
-        found = [*_outside(found, whole), *whole]
+        found = [*_outside(first[path], whole), *whole]
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
         # a blocker speaks for all that stands inside it, a remark or an addition for nothing
         own = (f for f in found if f.blocks or (f not in examined.findings and any(e.end > e.start for e in f.edits)))

@@ -29,10 +29,16 @@ def declared_defaults(views: Iterable[FileView]) -> dict[ParameterKey, str]:
     return out
 
 
+def repeated_defaults(view: FileView, header: FileView) -> list[int]:
+    """Where, in ``view``, defaults stand that ``header`` has as well: offsets of the findings that would drop them."""
+    return [f.start for f in drop_repeated_defaults(view, declared_defaults([header]))]
+
+
 def drop_repeated_defaults(view: FileView, declared: Mapping[ParameterKey, str]) -> list[Finding]:
     """Take the defaults that a header in ``declared`` has out of the declarations and definitions of ``view``.
 
-    A default that differs from the header's is a blocker: one of the two has to be chosen by a person.
+    ``declared`` is what the file will see that does not see it yet: where it never does, its own default is the only
+    one. A default that differs from the header's is a blocker: one of the two has to be chosen by a person.
     """
     scopes = find_scopes(view.tokens)
     tokens = view.tokens
