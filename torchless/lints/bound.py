@@ -52,7 +52,7 @@ def bound_ops(context: Context) -> Iterator[BoundOp]:
             continue
         if module.name not in known:
             tu = binding_tu(context.project, module)
-            known[module.name] = None if tu is None else (tu, _rows(tu, macros))
+            known[module.name] = None if tu is None else (tu, rows_of(tu, macros))
         found = known[module.name]
         rows = found[1].get(op.fc_name, []) if found is not None else []
         if found is not None and len(rows) == 1:
@@ -69,7 +69,7 @@ def declared_ops(context: Context) -> Iterator[tuple[BoundOp, Declared | None]]:
         yield bound, meant(known[source], bound.row.target) if bound.row.target else None
 
 
-def _rows(tu: BindingTu, macros: Mapping[str, Sequence[BindingMacro]]) -> dict[str, list[BindingRow]]:
+def rows_of(tu: BindingTu, macros: Mapping[str, Sequence[BindingMacro]]) -> dict[str, list[BindingRow]]:
     """Name -> the rows of that name that the block registers, those of macros included."""
     rows: dict[str, list[BindingRow]] = {}
     definitions = [d for name in expanded_macros(tu, macros) for d in macros[name]]

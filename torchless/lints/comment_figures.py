@@ -63,21 +63,34 @@ def findings(context: Context) -> Iterator[Finding]:
 
 
 def _scan(data: bytes) -> tuple[Row, ...]:
-    if not _FIGURE.search(data) and b"kernel" not in data.lower():
-        return ()
-    tokens = lex(data)
-    used = {t.text for t in tokens if t.kind is Kind.NAME}
     rows: list[Row] = []
-    for token in tokens:
-        if token.kind is not Kind.COMMENT:
+    code: list[bytes] = []
+    done = 0
+    for hidden in _HIDDEN.finditer(data):
+        code.append(data[done : hidden.start()])
+        done = hidden.end()
+        if hidden.lastgroup != "comment":
             continue
-        figure = _FIGURE.search(token.text)
+        figure = _FIGURE.search(data, *hidden.span())
         if figure is not None:
-            rows.append((token.start + figure.start(), token.start + figure.end(), figure[0], True))
-        for name in _NAME.finditer(token.text):
-            if name[0] not in used and not name[0].startswith(_TEMPLATE_WORDS):
-                rows.append((token.start + name.start(), token.start + name.end(), name[0], False))
-    return tuple(rows)
+            rows.append((*figure.span(), figure[0], True))
+        rows += [(*name.span(), name[0], False) for name in _NAME.finditer(data, *hidden.span())]
+    used = b" ".join((*code, data[done:]))
+    return tuple(
+        row
+        for row in rows
+        if row[3] or not (row[2].startswith(_TEMPLATE_WORDS) or re.search(rb"\b%b\b" % row[2], used))
+    )
+
+
+# Comments, and the literals in which nothing is one; an apostrophe within a number opens no literal.
+_HIDDEN = re.compile(
+    rb"""(?P<comment>//(?:[^\n\\]|\\\r?\n|\\)*|/\*.*?(?:\*/|\Z))
+    |R"(?P<delim>[^ ()\\\t\v\f\r\n]{0,16})\(.*?(?:\)(?P=delim)"|\Z)
+    |"(?:[^"\\\r\n]|\\\r\n|\\.)*"?
+    |(?<![0-9A-Za-z_])'(?:[^'\\\r\n]|\\\r\n|\\.)*'?""",
+    re.S | re.X,
+)
 
 
 def _all_kernels(context: Context) -> frozenset[bytes]:

@@ -14,7 +14,7 @@ from torchless.text.lexer import Kind, Token, code_tokens, lex, match_backward, 
 if TYPE_CHECKING:
     from torchless.lints.context import Context
 
-_VERSION = 1
+_VERSION = 3
 TORCH = "torch"
 TARGET = "target"
 _TARGET = re.compile(rb"\baiter_tensor_t\b")
@@ -25,8 +25,9 @@ _NO_NAMES = frozenset(
     b"if for while switch catch return sizeof alignas decltype noexcept explicit operator throw static_assert"
     b" __attribute__ __launch_bounds__ typeid defined requires constexpr and or not".split()
 )
+_TYPES = frozenset({b"int", b"bool", b"float", b"double", b"long", b"char", b"short", b"unsigned", b"const"})
 _BEHIND = frozenset({b";", b"{", b"noexcept", b"const", b"->", b"__attribute__", b"throw"})
-Row = tuple[str, int, str, tuple[tuple[str, str], ...]]
+Row = tuple[str, int, str, tuple[tuple[str, str], ...], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Declared:
     """A declaration of a function at ``path`` and byte offset ``start``, by its name with namespaces.
 
     ``returns`` and the second half of each parameter (name, kind) say what the type holds: words out of "optional",
-    "list", "torch" and "target", separated by blanks; "" for a type without a tensor that is no optional.
+    "list", "torch" and "target", separated by blanks; "" for a type without a tensor that is no optional. ``defines``:
+    its body follows.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Declared:
     name: str
     returns: str
     params: tuple[tuple[str, str], ...]
+    defines: bool
 
     @property
     def tensors(self) -> frozenset[str]:
@@ -59,15 +62,20 @@ def declarations(context: Context, source: str) -> Declarations:
     out: dict[str, list[Declared]] = {}
     files = {path for closure in context.closures_of(source) for path in closure.via if path not in closure.outside}
     for path, rows in scans(context, files, "declared", _VERSION, _scan):
-        for name, start, returns, params in rows:
-            out.setdefault(name.rsplit("::", 1)[-1], []).append(Declared(path, start, name, returns, params))
+        for name, start, returns, params, defines in rows:
+            out.setdefault(name.rsplit("::", 1)[-1], []).append(Declared(path, start, name, returns, params, defines))
     return out
+
+
+def candidates(known: Declarations, target: str) -> list[Declared]:
+    """The declarations that a binding may mean with ``target``, by their names."""
+    name = target.removeprefix("::")
+    return [d for d in known.get(name.rsplit("::", 1)[-1], ()) if f"::{d.name}".endswith(f"::{name}")]
 
 
 def meant(known: Declarations, target: str) -> Declared | None:
     """The function that a binding names as ``target``; None unless all that may be meant take and return the same."""
-    name = target.removeprefix("::")
-    found = [d for d in known.get(name.rsplit("::", 1)[-1], ()) if f"::{d.name}".endswith(f"::{name}")]
+    found = candidates(known, target)
     kinds = {(d.returns, tuple(kind for _, kind in d.params)) for d in found}
     return found[0] if len(kinds) == 1 else None
 
@@ -107,7 +115,8 @@ def _rows(tokens: list[Token]) -> Iterator[Row]:
             if name and close + 1 < len(tokens) and tokens[close + 1].text in _BEHIND:
                 spelled = "::".join((*(part for added in namespaces for part in added), name[1]))
                 params = tuple(_param(tokens[slice(*pair)]) for pair in split_arguments(tokens, i, close))
-                yield spelled, tokens[name[0]].start, _kind(tokens[head : name[0]]), params
+                behind = next((t.text for t in tokens[close + 1 :] if t.text in (b";", b"{")), b"")
+                yield spelled, tokens[name[0]].start, _kind(tokens[head : name[0]]), params, behind == b"{"
             i = close
         i += 1
 
@@ -145,8 +154,9 @@ def _name(tokens: list[Token], head: int, opening: int) -> tuple[int, str] | Non
 
 def _param(tokens: list[Token]) -> tuple[str, str]:
     default = next((i for i, t in enumerate(tokens) if t.text == b"="), len(tokens))
-    names = [t for t in tokens[:default] if t.kind is Kind.NAME]
-    name = names[-1].text.decode("utf-8", "replace") if len(names) > 1 else ""
+    last = tokens[default - 1] if default > 1 else None
+    named = last is not None and last.kind is Kind.NAME and tokens[default - 2].text != b"::"
+    name = last.text.decode("utf-8", "replace") if last is not None and named and last.text not in _TYPES else ""
     return name, _kind(tokens[:default])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -58,7 +59,9 @@ def findings(context: Context) -> Iterator[Finding]:
 
 
 def _scan(data: bytes) -> tuple[Row, ...]:
-    if b"<<<" not in data and b"Launch" not in data:
+    if b"<<<" not in data and b"LaunchKernel" not in data and b"LaunchCooperativeKernel" not in data:
+        return ()
+    if not any(_is_suspicious(data, match.start()) for match in _LAUNCH.finditer(data)):
         return ()
     tokens = code_tokens(lex(data))
     streams = _Streams()
@@ -86,6 +89,36 @@ def _scan(data: bytes) -> tuple[Row, ...]:
             new = b", 0" * (_BRACKETS - len(arguments)) + b", " + name
             rows.append((start, end, "", *((at, at, new) if name else (-1, -1, b""))))
     return tuple(rows)
+
+
+# Where nearly every launch names a stream, lexing all files that launch takes seconds; looking at each launch does not.
+_LAUNCH = re.compile(rb"<<<|\b(?:%b)\b" % b"|".join(_CALLS))
+_NAMED = re.compile(rb"(?!hipStream|cudaStream)(?:\w*stream\w*(?:(?:\.|->|::)\w+|\([^()]*\))*|[\w:]+\(\))", re.I)
+
+
+def _is_suspicious(data: bytes, at: int) -> bool:
+    """Whether the launch at ``at`` has to be looked at closely: its stream is not an argument that is named so."""
+    wanted = _BRACKETS if data.startswith(b"<<<", at) else _CALLS[_WORD.match(data, at)[0]]  # type: ignore[index]
+    start = at + 3 if wanted == _BRACKETS else data.find(b"(", at) + 1
+    depth = place = 0
+    begin = start
+    for match in _SIGN.finditer(data, start, start + 2000):
+        sign = match[0]
+        if sign in b"([{":
+            depth += 1
+        elif depth and sign in b")]}":
+            depth -= 1
+        elif not depth and (sign in b",)" or sign == b">>>"):
+            if place == wanted:
+                return _NAMED.fullmatch(data[begin : match.start()].strip()) is None
+            if sign != b",":
+                return True
+            place, begin = place + 1, match.end()
+    return True
+
+
+_SIGN = re.compile(rb">>>|[(\[{)\]},]")
+_WORD = re.compile(rb"\w+")
 
 
 def _closing(tokens: list[Token], opening: int) -> int:

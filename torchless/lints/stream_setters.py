@@ -128,7 +128,7 @@ def _removal(source: SourceFile, body: Sequence[Token], token: Token) -> Edit:
     line = source.line_of(token.start)
     start, end = source.line_start(line), source.line_start(line) + len(source.line_bytes(line))
     alone = not source.data[start : token.start].strip() and not source.data[last.end : end].strip()
-    if alone and end <= body[-1].end:
+    if alone:
         return Edit(source.path, start, end, b"", TWICE)
     blanks = len(source.data[last.end : end]) - len(source.data[last.end : end].lstrip(b" \t"))
     return Edit(source.path, token.start, last.end + blanks, b"", TWICE)

@@ -23,22 +23,36 @@ def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str],
     """
     out: dict[str, Finding] = {}
     for module in modules:
-        for script in module.generators:
-            folder = PurePosixPath(script).parent
-            beside = sorted(p.name for p in (root / folder).glob("*.py") if p.is_file() and "_tune" not in p.name)
-            for path in dict.fromkeys([script, *(str(folder / name) for name in beside)]):
-                if path in out:
-                    continue
-                try:
-                    source = read(path)
-                except OSError as error:
-                    out[path] = _blocker(module, path, f"may print torch: {path} cannot be read ({error.strerror})")
-                    continue
-                match = _TORCH.search(_without_comments(source))
-                if match is not None:
-                    text = f"prints C++ with {match.group().decode('latin-1')}"
-                    out[path] = _blocker(module, path, text, match.start(), match.end())
+        for path in scripts_of(root, module):
+            if path in out:
+                continue
+            try:
+                source = read(path)
+            except OSError as error:
+                out[path] = _blocker(module, path, f"may print torch: {path} cannot be read ({error.strerror})")
+                continue
+            place = printed_torch(source)
+            if place is not None:
+                text = f"prints C++ with {source.data[slice(*place)].decode('latin-1')}"
+                out[path] = _blocker(module, path, text, *place)
     return list(out.values())
+
+
+def scripts_of(root: Path, module: Module) -> list[str]:
+    """The scripts that print sources of ``module``, root-relative: those it runs, and those beside them."""
+    found: list[str] = []
+    for script in module.generators:
+        folder = PurePosixPath(script).parent
+        beside = sorted(p.name for p in (root / folder).glob("*.py") if p.is_file() and "_tune" not in p.name)
+        found += [script, *(str(folder / name) for name in beside)]
+    return list(dict.fromkeys(found))
+
+
+def printed_torch(source: SourceFile) -> tuple[int, int] | None:
+    """The byte range of the first name of torch's in a script, comments left out; None where there is none."""
+    match = _TORCH.search(source.data)
+    match = match and _TORCH.search(_without_comments(source))
+    return match.span() if match is not None else None
 
 
 def _without_comments(source: SourceFile) -> bytes:
