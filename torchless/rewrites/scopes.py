@@ -329,7 +329,7 @@ def _trailing_return(scopes: Scopes, index: int) -> int:
             before = scopes.previous(i)
             while before >= 0 and scopes.tokens[before].text in _BEFORE_BODY:
                 before = scopes.previous(before)
-            return i if before >= 0 and scopes.tokens[before].text == b")" else -1
+            return i if before >= 0 and scopes.tokens[before].text in (b")", b"]") else -1
         if token.kind is not Kind.NAME and token.text not in (b"::", b"<", b">", b",", b"*", b"&"):
             return -1
         i = scopes.previous(i)
