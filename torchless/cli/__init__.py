@@ -25,6 +25,8 @@ COMMANDS: Mapping[str, str] = {
     "migrate": "migrate",
     "rules": "rules",
     "undo": "undo",
+    "verify": "verify",
+    "why": "why",
 }
 
 
