@@ -51,14 +51,22 @@ def own_uses(facts: Facts, edge: Edge, *, outside: bool) -> tuple[str, ...]:
     return used or tuple(e for e in header.effects if e.startswith(("defines ", "instantiates ")))
 
 
-def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = (), sparing: bool = False) -> Verdict:
+def judge(
+    facts: Facts,
+    edge: Edge,
+    *,
+    outside: bool,
+    gone: Collection[Place] = (),
+    sparing: bool = False,
+    anyway: bool = False,
+) -> Verdict:
     """What hangs on the directive ``edge``; ``outside``: it names a header that is not in the checkout.
 
-    Directives at ``gone`` are taken out, too. Where the includer itself uses the header nothing else is found out;
+    Directives at ``gone`` are taken out, too. Where the header is used nothing else is found out, unless ``anyway``;
     nor, with ``sparing``, where no unit would be spared a heavy category.
     """
     verdict = Verdict(own=own_uses(facts, edge, outside=outside))
-    if verdict.own:
+    if verdict.own and not anyway:
         return verdict
     losses = []
     for view in facts.views_of.get(edge.includer, ()):
@@ -76,7 +84,7 @@ def judge(facts: Facts, edge: Edge, *, outside: bool, gone: Collection[Place] = 
     _ask_scripts(facts, edge, verdict, outside=outside)
     for loss in losses:
         loss.find_names()
-    if not verdict.relied:
+    if anyway or not verdict.relied:
         for loss in losses:
             loss.find_rest()
             _doubt_unit(facts, loss.view, verdict)

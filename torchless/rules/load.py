@@ -29,7 +29,7 @@ Tables = dict[str, dict[str, str]]
 
 _RULE_KEYS = {
     "code", "name", "summary", "what", "why", "tier", "tier_reason", "safety", "blocks", "help", "rewrite", "lint",
-    "pattern", "example", "where", "within", "not_within", "requires", "needs",
+    "opt_in", "pattern", "example", "where", "within", "not_within", "requires", "needs",
 }  # fmt: skip
 _DOC_KEYS = ("code", "name", "summary", "what", "why", "tier_reason")
 _PATTERN_KEYS = {
@@ -58,7 +58,9 @@ def read_rules(paths: Iterable[Path]) -> Ruleset:
     sets: Tables = {PROJECT_CHECKS: {}}
     specific: set[str] = set()
     for name, document in documents:
-        _check_keys(document, {"sets", "rule", "specific_members"}, name)
+        _check_keys(document, {"sets", "rule", "specific_members", "include_map"}, name)
+        for key, value in _table(document.get("include_map", {}), name, "include_map").items():
+            _string(value, name, f"include_map.{key}")
         specific.update(_strings(document.get("specific_members", []), name, "specific_members"))
         for key, value in _table(document.get("sets", {}), name, "sets").items():
             if key in sets:
@@ -104,6 +106,7 @@ def _rule(section: Any, file: str, number: int, sets: Tables) -> Rule:
     return Rule(
         texts["code"], texts["name"], texts["summary"], texts["what"], texts["why"], tier, texts["tier_reason"],
         texts["safety"], blocks, texts["help"], texts["rewrite"], texts["lint"], patterns, examples, origin,
+        _bool(section.get("opt_in", False), origin, "opt_in"),
     )  # fmt: skip
 
 
