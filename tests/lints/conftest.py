@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from torchless.check import check
 from torchless.model import Finding, Tier
 from torchless.options import CheckOptions
 from torchless.text.edits import apply
@@ -53,8 +54,6 @@ def configuration(modules: Mapping[str, Sequence[str]]) -> str:
 
 def findings_in(root: Path, codes: Iterable[str] = (), paths: Sequence[str] = (".",)) -> list[Finding]:
     """What `torchless check` of ``paths`` finds, with these codes only; all of them when none are given."""
-    from torchless.check import check  # here: nothing else of these tests needs the whole of it
-
     options = CheckOptions(paths=tuple(paths), select=tuple(codes), cache=False)
     return list(check(options, root, lambda stage, done, total: None).findings)
 
