@@ -13,6 +13,7 @@ from torchless.reliance.config_flags import with_flag
 from torchless.reliance.facts import Facts, View, facts_of
 from torchless.reliance.lines import base, listed
 from torchless.reliance.mending import include_rows
+from torchless.reliance.recall import recalled
 from torchless.rewrites.std_headers import headers_of_names, is_given
 
 CODE = "TL115"
@@ -26,6 +27,10 @@ _QUOTED = re.compile(rb"[\"'](\w+)[\"']")
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each module in question that could be built without composable_kernel."""
+    yield from recalled(context, CODE, _look)
+
+
+def _look(context: Context) -> Iterator[Finding]:
     if not context.project.config_path:
         return
     facts = facts_of(context)
