@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from torchless.reliance.mentions import visible_text
 
-VERSION = 1
+VERSION = 2
 """Goes up whenever scan() gives something else for the same bytes."""
 
 _NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
-_DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:)[ \t]*(\w*)((?:\\[ \t]*\n|[^\n])*)", re.M)
+# Only a directive holds a # once literals and comments are gone.
+_DIRECTIVE = re.compile(r"#[ \t]*(\w*)((?:[^\\\n]+|\\(?:[ \t]*\n|.))*)")
 _STOP = re.compile(r"[{}();]")
 _BRACKETS = {"(": re.compile(r"[()]"), "{": re.compile(r"[{}]"), "<": re.compile(r"[<>;{]")}
 _ATTRIBUTE = re.compile(r"\[\[.*?\]\]", re.S)

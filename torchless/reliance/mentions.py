@@ -13,7 +13,7 @@ from typing import Any
 
 from torchless.text.source import BOM
 
-VERSION = 1
+VERSION = 2
 """Goes up whenever scan() gives something else for the same bytes."""
 
 # Every alternative begins with a character of its own, by which the search jumps; raw strings are too rare to pay for.
@@ -33,7 +33,8 @@ _ROOTS = ("std", "torch", "at", "c10", "caffe2", "ck_tile", "ck", "pybind11", "p
 _MEMBER = re.compile(r"::(" + _NAME + ")")
 _USING = re.compile(r"using\s+namespace\s+([\w:]+)\s*;")
 _OPENED = re.compile(r"namespace\s+([\w:]+)\s*(?:\[\[[^\]]*\]\]\s*)?\{")
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(" + _NAME + r")(\([^)]*\))?((?:\\\n|[^\n])*)", re.M)
+# Only a directive holds a # once literals and comments are gone.
+_DEFINE = re.compile(r"#[ \t]*define[ \t]+(" + _NAME + r")(\([^)]*\))?((?:[^\\\n]+|\\(?:[ \t]*\n|.))*)")
 _PASTED = re.compile(r"(?:[\w$]+\s*##\s*)+[\w$]+")
 
 
@@ -99,21 +100,21 @@ def scan(data: bytes) -> tuple[object, ...]:
     """The fields of the Mentions of a file with these bytes, as plain values."""
     text = visible_text(data)
     names = _words(text)
+    pieces = _DEFINE.split(text) if "define" in names else [text]
+    outside = "".join(pieces[::4])
+    macros = list(zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True))
     bodies: dict[str, str] = {}
-    if "define" in names:
-        macros = _DEFINE.findall(text)
-        for name, _, body in macros:
-            bodies[name] = f"{bodies.get(name, '')}\n{body}"
-        outside = _DEFINE.sub("", text)
+    for name, _, body in macros:
+        bodies[name] = f"{bodies[name]}\n{body}" if name in bodies else body
     qualified = frozenset(_qualified(text)) if not names.isdisjoint(_ROOTS) else frozenset()
     return (
         names,
         qualified,
         frozenset(_USING.findall(text)),
         frozenset(_namespaces(_OPENED.findall(text))),
-        tuple(sorted(_pasted(macros))) if "##" in text and bodies else (),
+        tuple(sorted(_pasted(macros))) if "##" in text else (),
         _words(outside) if bodies else names,
-        frozenset(_qualified(outside)) if bodies else qualified,
+        frozenset(_qualified(outside)) if bodies and qualified else qualified,
         tuple((name, _words(body), frozenset(_qualified(body))) for name, body in sorted(bodies.items())),
     )
 
@@ -131,6 +132,8 @@ def _words(text: str) -> frozenset[str]:
 
 def _qualified(text: str) -> Iterator[str]:
     """The members of _ROOTS that are named, as ``root::name``."""
+    if "::" not in text:
+        return
     if " ::" in text or ":: " in text or "\n::" in text or "::\n" in text:
         text = re.sub(r"(?<=[\w$])\s+::|::\s+", "::", text)
     for match in _MEMBER.finditer(text):
@@ -161,12 +164,12 @@ def _namespaces(opened: Iterable[str]) -> set[str]:
     return out
 
 
-def _pasted(macros: Iterable[tuple[str, str, str]]) -> set[tuple[str, ...]]:
+def _pasted(macros: Iterable[tuple[str, str | None, str]]) -> set[tuple[str, ...]]:
     out = set()
     for _, params, body in macros:
         if "##" not in body:
             continue
-        variable = set(re.findall(_NAME, params)) | {"__VA_ARGS__"}
+        variable = set(re.findall(_NAME, params or "")) | {"__VA_ARGS__"}
         for match in _PASTED.finditer(body.replace("\\\n", " ")):
             out.add(tuple("" if p in variable else p for p in re.split(r"\s*##\s*", match[0])))
     return out
