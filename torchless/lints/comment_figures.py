@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 from torchless.lints.scan import scans
 from torchless.model import Confidence, Finding, Tier
 from torchless.project.modules import modules_of
-from torchless.text.lexer import Kind, code_tokens, lex, match_forward
 
 if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL613"
 _VERSION = 1
-_KERNELS_VERSION = 1
+_KERNELS_VERSION = 2
 # A number with a unit of time, rate or traffic, or a comparison in numbers. Cycles are left out: nearly all of them
 # are latencies of instructions, which hold for every user.
 _FIGURE = re.compile(
-    rb"(?<![\w.])\d[\d.,]*\s?(?:us|\xc2\xb5s|\xce\xbcs|usec|ms|ns|[GTP]FLOPS?|[GTP]FLOP/s|[GT]i?B/s|tokens?/s)\b"
-    rb"|(?<![\w.>])\d[\d.]*(?:\s?%|x)\s(?:faster|slower|speed-?up|regression|gain|of peak|win|loss)\b"
-    rb"|\b(?:faster|slower)\sby\s~?\d[\d.]*(?:\s?%|x)",
+    rb"(?<![\w.])\d[\d.,]{0,20}\s?(?:us|\xc2\xb5s|\xce\xbcs|usec|ms|ns|[GTP]FLOPS?|[GTP]FLOP/s|[GT]i?B/s|tokens?/s)\b"
+    rb"|(?<![\w.>])\d[\d.]{0,20}(?:\s?%|x)\s(?:faster|slower|speed-?up|regression|gain|of peak|win|loss)\b"
+    rb"|\b(?:faster|slower)\sby\s~?\d[\d.]{0,20}(?:\s?%|x)",
     re.I,
 )
 _NAME = re.compile(rb"(?<![\w./])[A-Za-z_]\w*kernel\w*(?![\w./])", re.I)
@@ -102,25 +101,21 @@ def _all_kernels(context: Context) -> frozenset[bytes]:
 
 
 def kernels_of(data: bytes) -> tuple[bytes, ...]:
-    """The names of the functions that ``data`` declares as __global__, sorted."""
-    if b"__global__" not in data:
-        return ()
-    tokens = code_tokens(lex(data))
+    """The names of the functions that ``data`` declares as __global__, sorted; one in a comment counts as well."""
     found = set()
-    for i, token in enumerate(tokens):
-        if token.kind is not Kind.NAME or token.text != b"__global__":
-            continue
-        at = i + 1
-        while at + 1 < len(tokens) and tokens[at].text not in (b";", b"{", b"}"):
-            if tokens[at].text == b"(":
-                if tokens[at - 1].kind is Kind.NAME and tokens[at - 1].text not in _ATTRIBUTES:
-                    found.add(tokens[at - 1].text)
-                    break
-                at = match_forward(tokens, at)
-                if at < 0:
-                    break
-            at += 1
+    at = data.find(_GLOBAL)
+    while at >= 0:
+        head = _ATTRIBUTE.sub(b" ", data[at + len(_GLOBAL) : at + _HEAD])
+        name = _CALLED.match(head)
+        if name is not None:
+            found.add(name[1])
+        at = data.find(_GLOBAL, at + 1)
     return tuple(sorted(found))
 
 
-_ATTRIBUTES = (b"__launch_bounds__", b"__attribute__", b"alignas", b"noexcept", b"__maxnreg__")
+_GLOBAL = b"__global__"
+_HEAD = 600  # bytes in which the name of a kernel follows
+_ATTRIBUTE = re.compile(
+    rb"\b(?:__launch_bounds__|__attribute__|alignas|__maxnreg__)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+)
+_CALLED = re.compile(rb"[^;{}()=]*?(\w+)\s*\(")

@@ -115,8 +115,8 @@ def _rows(tokens: list[Token]) -> Iterator[Row]:
             if name and close + 1 < len(tokens) and tokens[close + 1].text in _BEHIND:
                 spelled = "::".join((*(part for added in namespaces for part in added), name[1]))
                 params = tuple(_param(tokens[slice(*pair)]) for pair in split_arguments(tokens, i, close))
-                behind = next((t.text for t in tokens[close + 1 :] if t.text in (b";", b"{")), b"")
-                yield spelled, tokens[name[0]].start, _kind(tokens[head : name[0]]), params, behind == b"{"
+                ends = (tokens[k].text for k in range(close + 1, len(tokens)) if tokens[k].text in (b";", b"{"))
+                yield spelled, tokens[name[0]].start, _kind(tokens[head : name[0]]), params, next(ends, b"") == b"{"
             i = close
         i += 1
 

@@ -40,9 +40,9 @@ def findings(context: Context) -> Iterator[Finding]:
 
 # Nearly every file is spared being lexed: what _rows() finds looks like this, unless a comment stands in its middle.
 _LIKELY = re.compile(
-    rb"\bsizeof\s*\([^;{}]*?\b(?:dtype|scalar_type)\s*\(\s*\)\s*\)"
+    rb"\bsizeof\s*\([^;{}]{0,300}?\b(?:dtype|scalar_type)\s*\(\s*\)\s*\)"
     rb"|\b(?:dtype|scalar_type)\s*\(\s*\)\s*[*/%+-]"
-    rb"|[*/%+-]\s*[\w.:>()\[\]-]+(?:\.|->)\s*(?:dtype|scalar_type)\s*\(\s*\)"
+    rb"|[*/%+-]\s*[\w.:>()\[\]-]{1,200}(?:\.|->)\s*(?:dtype|scalar_type)\s*\(\s*\)"
 )
 
 

@@ -128,16 +128,21 @@ def device_code(data: bytes) -> int:
         elif token.kind is Kind.NAME and token.text in (b"__constant__", b"__managed__"):
             found |= KERNELS | VARIABLES
         elif token.kind is Kind.NAME and token.text == b"__device__":
-            rest = next((t.text for t in tokens[i:] if t.text in (b"(", b";", b"=", b"{")), b";")
+            rest = _next_of(tokens, i, (b"(", b";", b"=", b"{"))
             found |= VARIABLES if rest != b"(" else 0
         elif token.text == b"__global__":
             before = {t.text for t in tokens[head:i]}
-            end = next((t.text for t in tokens[i:] if t.text in (b";", b"{")), b";")
+            end = _next_of(tokens, i, (b";", b"{"))
             emitted = end == b"{" and not before & {b"template", b"static", b"inline"}
             found |= KERNELS | (VARIABLES if emitted else 0)
         elif token.text in _DEVICE:
             found |= KERNELS
     return found
+
+
+def _next_of(tokens: Sequence[Token], start: int, texts: tuple[bytes, ...]) -> bytes:
+    """The first of ``texts`` among the tokens from ``start`` on; a semicolon when there is none."""
+    return next((tokens[i].text for i in range(start, len(tokens)) if tokens[i].text in texts), b";")
 
 
 def _guard(source: SourceFile, tokens: Sequence[Token]) -> tuple[Edit, ...]:
