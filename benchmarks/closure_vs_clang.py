@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchless.closure.chains import is_certain
-from torchless.closure.directives import scan_directives
+from torchless.closure.directives import Scan, scan_directives
 from torchless.closure.heavy import HeavySet, load_heavy
 from torchless.closure.model import Closure
 from torchless.closure.walk import Checkout, closure_of
@@ -162,6 +162,21 @@ def difference(closure: Closure, clang: Opened, heavy: HeavySet) -> Difference:
     return found
 
 
+def look(root: Path) -> tuple[list[TuSpec], Checkout]:
+    """Every way in which the sources at ``root`` are built, and the checkout, of which no file is read yet."""
+    project = load(root)
+    graph = graph_of(project)
+    sources = sorted({source for module in project.modules for source in module.sources} or project.sources)
+
+    def scan(path: str) -> Scan:
+        return scan_directives((root / path).read_bytes())
+
+    def resolve(includer: str, spelled: str, angled: bool, folders: Sequence[str]) -> str:
+        return graph.resolve(includer, Include(0, spelled, angled), folders)
+
+    return [spec for source in sources for spec in specs_of(project, graph, source)], Checkout(scan, resolve)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
@@ -169,24 +184,13 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=20, help="differing units to print")
     options = parser.parse_args()
     root = Path(os.path.realpath(options.checkout))
-    project = load(root)
-    graph = graph_of(project)
-    sources = sorted({source for module in project.modules for source in module.sources} or project.sources)
-    specs = [spec for source in sources for spec in specs_of(project, graph, source)]
+    specs, checkout = look(root)
     if options.sample:
         specs = [specs[n * len(specs) // options.sample] for n in range(min(options.sample, len(specs)))]
-
-    def scan(path: str) -> object:
-        return scan_directives((root / path).read_bytes())
-
-    def resolve(includer: str, spelled: str, angled: bool, folders: Sequence[str]) -> str:
-        return graph.resolve(includer, Include(0, spelled, angled), folders)
-
-    checkout = Checkout(scan, resolve)  # type: ignore[arg-type]
     began = time.perf_counter()
     closures = [closure_of(checkout, spec) for spec in specs]
     ours = time.perf_counter() - began
-    again = Checkout(checkout.scanned, resolve)
+    again = Checkout(checkout.scanned, checkout.resolve)
     began = time.perf_counter()
     for spec in specs:
         closure_of(again, spec)

@@ -118,8 +118,9 @@ def test_a_file_without_guard_is_read_again(follow: Follow) -> None:
 
 
 def test_import_is_read_once(follow: Follow) -> None:
-    files = {"a.cu": '#import "b.h"\n#import "b.h"\n', "b.h": "int x;\n"}
-    assert follow(files).lines["b.h"] == 1
+    files = {"a.cu": '#import "b.h"\n#import "b.h"\n#include "b.h"\n', "b.h": 'int x;\n#import "b.h"\n'}
+    closure = follow(files)
+    assert closure.lines["b.h"] == 2 and not closure.troubles
 
 
 def test_include_next_looks_behind_the_own_folder(follow: Follow) -> None:
@@ -318,6 +319,33 @@ def test_a_header_read_in_one_arm_is_read_again_behind_it(follow: Follow) -> Non
         "b.h": "#pragma once\n#ifdef X\n#include <with_x>\n#endif\n",
     }
     assert reached(follow(files)) == {"b.h": False, "with_x": False}
+
+
+def test_what_may_have_been_read_otherwise_before_is_not_certain(follow: Follow) -> None:
+    files = {
+        "a.cu": '#ifdef HIP_A\n#include "b.h"\n#endif\n#define X 1\n#include "b.h"\n'
+        "#ifdef SECOND\n#include <second>\n#endif\n",
+        "b.h": "#pragma once\n#ifdef X\n#include <with_x>\n#else\n#define SECOND\n#endif\n"
+        '#include <always>\n#include "c.h"\n',
+        "c.h": "#ifndef X\n#include <without_x>\n#endif\n#include <deep>\n",
+    }
+    assert reached(follow(files)) == {
+        "b.h": True,
+        "c.h": True,
+        "always": True,
+        "deep": True,
+        "with_x": False,
+        "without_x": False,
+        "second": False,
+    }
+
+
+def test_a_macro_that_a_file_read_before_may_have_left_alone(follow: Follow) -> None:
+    files = {
+        "a.cu": '#ifdef HIP_A\n#include "b.h"\n#endif\n#undef X\n#include "b.h"\n#ifdef X\n#include <x>\n#endif\n',
+        "b.h": "#ifndef B_H\n#define B_H\n#define X 1\n#endif\n",
+    }
+    assert reached(follow(files)) == {"b.h": True, "x": False}
 
 
 def test_own_names_are_not_taken_for_the_compilers(follow: Follow) -> None:

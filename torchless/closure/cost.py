@@ -4,6 +4,9 @@
 *Inclusive* is that together with all that it includes. What *removing a directive saves* is less than what its target
 is worth inclusively whenever another directive reaches the same files. All three take the directives as they are: that
 a file without an include may take other arms of its conditions is not considered.
+
+Lines of a file of the checkout are its active ones as they stand there. `-E` prints fewer of them, because it leaves
+out long comments and macro definitions; that is some thousand lines of a unit with a hundred thousand.
 """
 
 from __future__ import annotations

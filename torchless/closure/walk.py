@@ -35,6 +35,9 @@ _MOST_FILES = 10_000  # entered by one unit; beyond, conditions are ignored and 
 _HEADER = re.compile(r'\s*(?:<([^>]*)>|"([^"]*)")\s*\Z')
 _NAME = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*\Z")
 
+_UNSURE, _PLAIN, _SURE = range(3)
+"""How certain it is that directives of a file are taken: not at all; those under no condition are; all active ones."""
+
 Resolve = Callable[[str, str, bool, Sequence[str]], str]
 """(includer, spelled, angled, include folders) -> the file of the checkout, "" when there is none."""
 _Target = tuple[str, bool, Edge, Edge]
@@ -90,7 +93,7 @@ class Checkout:
 def closure_of(checkout: Checkout, spec: TuSpec) -> Closure:
     """What the translation unit ``spec`` reads in its pass."""
     walk = _Walk(checkout, spec)
-    walk.enter(spec.source, True)
+    walk.enter(spec.source, _SURE)
     edges = tuple(walk.edges.values())
     troubles = dict.fromkeys((*walk.scan_troubles(), *walk.troubles))
     return Closure(
@@ -127,7 +130,7 @@ def shortest(source: str, edges: Iterable[Edge]) -> dict[str, Edge | None]:
 class _Fork:
     """A condition that could not be decided: how things stood before it, and how they stood after each arm."""
 
-    certain: bool
+    certain: int
     state: dict[str, Value]
     splits: bool  # whether an arm can change the state
     after: list[dict[str, Value]] = field(default_factory=list)
@@ -177,15 +180,35 @@ class _Walk:
             for offset, line, message in self.checkout.scanned(path)[2]:
                 yield Trouble(path, offset, line, message)
 
-    def enter(self, path: str, certain: bool) -> str:
-        """Read a file. ``certain``: whether the pass is known to read it. Gives what is wrong with that, or ""."""
+    def enter(self, path: str, certain: int) -> str:
+        """Read a file, unless it was read before and does not want to be again. ``certain``: one of the three above.
+
+        A file that was read in an arm which may not be active is read again, or it is not: both have to be thought of.
+        Whatever it includes without a condition has been included by then. Gives what is wrong with it, or "".
+        """
         operations, guard, _ = self.checkout.scanned(path)
-        if guard:
+        once = f"#once {path}"
+        value = self.state.get(once)
+        keeper = once if value is not None else guard
+        if keeper == guard and guard:
             value = self.state.get(guard)
-            if value is None or value == MAYBE:  # read in some arm at most; then it may be read here
-                self.state[guard] = UNDEFINED
-            elif value != UNDEFINED:
-                return ""
+            if value is None:  # nobody else uses that name
+                self.state[guard] = value = UNDEFINED
+        if keeper and value not in (UNDEFINED, MAYBE):
+            return ""
+        if not keeper or value == UNDEFINED:
+            return self._read(path, operations, guard, certain)
+        unread, kept = dict(self.state), dict(self.state)
+        for name in (once, guard):
+            if name and self.state.get(name) == MAYBE:
+                unread[name], kept[name] = UNDEFINED, OPAQUE
+        self.state = unread
+        trouble = self._read(path, operations, guard, min(certain, _PLAIN))
+        self._take([self.state, kept])
+        return trouble
+
+    def _read(self, path: str, operations: Sequence[Operation], guard: str, certain: int) -> str:
+        """Read a file again or for the first time. Gives what is wrong with that, or ""."""
         if self.stack.get(path) == self.changes or self.depth >= _DEEPEST:
             return f"{path} includes itself without end"
         if self.entered >= _MOST_FILES:
@@ -195,7 +218,7 @@ class _Walk:
         self.depth += 1
         self.entered += 1
         self.files[path] = None
-        counted = self._run(path, operations, certain)
+        counted = self._run(path, operations, certain, 1 if guard else 0)
         self.depth -= 1
         del self.stack[path]
         if outer is not None:
@@ -205,8 +228,11 @@ class _Walk:
         self.lines[path] = max(before, counted) if once else before + counted
         return ""
 
-    def _run(self, path: str, operations: Sequence[Operation], certain: bool) -> int:
-        """Execute a file's program, which `directives` describes. Gives the number of its active lines."""
+    def _run(self, path: str, operations: Sequence[Operation], certain: int, around: int) -> int:
+        """Execute a file's program, which `directives` describes. Gives the number of its active lines.
+
+        ``around``: how many conditions hold the whole file, that is whether it has a guard.
+        """
         frames: list[_Fork | None] = []  # None: a condition that was decided, of which the active arm is being read
         place = lines = 0
         while True:
@@ -218,7 +244,7 @@ class _Walk:
                 self.state.update(operation[2])
                 self.changes += 1
             elif kind == INCLUDE:
-                self._include(path, operation, certain)
+                self._include(path, operation, _UNSURE if certain == _PLAIN and len(frames) > around else certain)
             elif kind == END:
                 return int(lines)
             elif kind == ONCE:
@@ -237,12 +263,12 @@ class _Walk:
                 place, fork = self._next_arm(path, operations, place - 1, fork, certain)
                 if operations[place - 1][0] != ENDIF:
                     frames.append(fork)
-                    certain = certain and fork is None
+                    certain = certain if fork is None else _UNSURE
                 elif fork is not None:
                     certain = self._join(fork)
 
     def _next_arm(
-        self, path: str, operations: Sequence[Operation], at: int, fork: _Fork | None, certain: bool
+        self, path: str, operations: Sequence[Operation], at: int, fork: _Fork | None, certain: int
     ) -> tuple[int, _Fork | None]:
         """The first arm from the one at index ``at`` on that may be active, as the index behind its directive.
 
@@ -284,23 +310,26 @@ class _Walk:
                 if self.look(name) == MAYBE:
                     yield name, defined
 
-    def _join(self, fork: _Fork) -> bool:
-        """Go on behind a condition that could not be decided. Gives whether what stands there is certain."""
+    def _join(self, fork: _Fork) -> int:
+        """Go on behind a condition that could not be decided. Gives how certain what stands there is."""
         if fork.splits:
-            states = fork.after if fork.is_last else [*fork.after, fork.state]
-            first = states[0]
-            differing = {name for other in states[1:] for name, _ in first.items() ^ other.items()}
-            self.state = dict(first)
-            for name in differing:
-                values = [state.get(name, UNDEFINED) for state in states]
-                if all(value not in (UNDEFINED, MAYBE) for value in values):
-                    self.state[name] = OPAQUE
-                elif any(value != UNDEFINED for value in values):
-                    self.state[name] = MAYBE
-                else:  # of no interest so far, or said to be undefined
-                    self.state.pop(name, None)
-            self.changes += 1
+            self._take(fork.after if fork.is_last else [*fork.after, fork.state])
         return fork.certain
+
+    def _take(self, states: Sequence[dict[str, Value]]) -> None:
+        """Make the state that which is known when it may be any of ``states``."""
+        first = states[0]
+        differing = {name for other in states[1:] for name, _ in first.items() ^ other.items()}
+        self.state = dict(first)
+        for name in differing:
+            values = [state.get(name, UNDEFINED) for state in states]
+            if all(value not in (UNDEFINED, MAYBE) for value in values):
+                self.state[name] = OPAQUE
+            elif any(value != UNDEFINED for value in values):
+                self.state[name] = MAYBE
+            else:  # of no interest so far, or said to be undefined
+                self.state.pop(name, None)
+        self.changes += 1
 
     def _note(self, path: str, arm: Operation, condition: Condition) -> None:
         """Remember a condition with an include below it that could not be decided."""
@@ -308,7 +337,7 @@ class _Walk:
             names = tuple(unsettled(condition, self.look))
             self.undecided[path, arm[2]] = Undecided(path, arm[2], arm[3], condition[1], names)
 
-    def _include(self, path: str, operation: Operation, certain: bool) -> None:
+    def _include(self, path: str, operation: Operation, certain: int) -> None:
         """Meet an include directive that is taken, or may be."""
         key = (path, operation[2])
         found = self.targets.get(key)
@@ -326,14 +355,15 @@ class _Walk:
         if is_outside:
             self._meet(target, sure.angled)
             return
-        once = f"#once {target}"
-        if self.state.get(once) != "1":
-            if operation[6] == "import":
-                self.state[once] = "1"
-                self.changes += 1
+        if operation[6] == "import" and self.state.get(f"#once {target}") is None:
+            self.state[f"#once {target}"] = "1"
+            self.changes += 1
+            operations, guard, _ = self.checkout.scanned(target)
+            trouble = self._read(target, operations, guard, certain)
+        else:
             trouble = self.enter(target, certain)
-            if trouble:
-                self.troubles.append(Trouble(path, operation[2], operation[3], trouble))
+        if trouble:
+            self.troubles.append(Trouble(path, operation[2], operation[3], trouble))
 
     def _meet(self, header: str, angled: bool) -> None:
         """Note a header outside of the checkout."""
@@ -346,7 +376,7 @@ class _Walk:
                 self.lines[header] = sum(weights.lines[block] for block in blocks - self.blocks)
                 self.blocks |= blocks
 
-    def _target(self, path: str, operation: Operation, certain: bool) -> _Target | None:
+    def _target(self, path: str, operation: Operation, certain: int) -> _Target | None:
         """What an include directive leads to; None where that is not known, which is noted."""
         _, _, offset, line, spelled, form, keyword = operation
         angled = form == ANGLED
@@ -393,7 +423,7 @@ class _Walk:
             for operation in self.checkout.scanned(current)[0]:
                 if operation[0] != INCLUDE:
                     continue
-                found = self._target(current, operation, False)
+                found = self._target(current, operation, _UNSURE)
                 if found is None:
                     continue
                 target, is_outside, _, unsure = found
