@@ -57,17 +57,23 @@ class HeavySet:
     """The rules in their order: the first that matches a header gives its category."""
 
     rules: tuple[HeavyRule, ...]
+    _known: dict[tuple[str, bool], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def category(self, header: str, *, outside: bool = True) -> str:
         """The category of a header, "" for one that is not heavy by itself.
 
         ``outside``: ``header`` is as spelled and not in the checkout; otherwise it is a root-relative path.
         """
-        names = [header] if outside else list(_vendored_names(header))
-        for rule in self.rules:
-            if not rule.together and any(rule.pattern.match(name) for name in (*names, *([header] * rule.anywhere))):
-                return rule.category
-        return ""
+        found = self._known.get((header, outside))
+        if found is None:
+            names = [header] if outside else list(_vendored_names(header))
+            matching = (
+                rule.category
+                for rule in self.rules
+                if not rule.together and any(map(rule.pattern.match, (*names, *([header] * rule.anywhere))))
+            )
+            found = self._known[header, outside] = next(matching, "")
+        return found
 
     def found(self, closure: Closure) -> Mapping[str, str]:
         """The heavy headers that a unit reads -> their category, in the order in which the unit meets them."""

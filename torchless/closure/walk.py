@@ -153,7 +153,7 @@ class _Walk:
         self.files: dict[str, None] = {}
         self.stack: dict[str, int] = {}  # file being read -> changes of the state before it was entered last
         self.depth = self.entered = self.changes = 0
-        self.blocks: set[int] = set()  # of the weights
+        self.blocks = 0  # of the weights, as a mask
         self.wild = False  # a header was met that may define whatever nobody else does
         self.names: frozenset[str] | None = None
 
@@ -371,9 +371,9 @@ class _Walk:
             self.outside[header] = None
             self.wild = self.wild or not predefined.is_known_header(header, angled)
             weights = self.checkout.weights
-            blocks = weights.blocks.get(header)
+            blocks = weights.masks.get(header)
             if blocks is not None:
-                self.lines[header] = sum(weights.lines[block] for block in blocks - self.blocks)
+                self.lines[header] = weights.under(blocks & ~self.blocks)
                 self.blocks |= blocks
 
     def _target(self, path: str, operation: Operation, certain: int) -> _Target | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from torchless.errors import ToolError
@@ -30,14 +30,26 @@ class Weights:
     blocks: Mapping[str, frozenset[int]] = field(default_factory=dict)
     lines: Mapping[int, int] = field(default_factory=dict)
     source: str = ""
+    _sums: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def masks(self) -> Mapping[str, int]:
+        """Header -> its blocks as the bits of a number, for those who add up often."""
+        return {header: sum(1 << block for block in blocks) for header, blocks in self.blocks.items()}
+
+    def under(self, mask: int) -> int:
+        """The lines of the blocks whose bits are set in ``mask``."""
+        found = self._sums.get(mask)
+        if found is None:
+            found = self._sums[mask] = sum(count for block, count in self.lines.items() if mask >> block & 1)
+        return found
 
     def of(self, headers: Iterable[str]) -> int:
         """The lines that ``headers`` bring together; one without a known weight counts for nothing."""
-        return sum(self.lines[block] for block in self.blocks_of(headers))
-
-    def blocks_of(self, headers: Iterable[str]) -> frozenset[int]:
-        """The blocks that ``headers`` bring together."""
-        return frozenset().union(*(self.blocks.get(header, frozenset()) for header in headers))
+        mask = 0
+        for header in headers:
+            mask |= self.masks.get(header, 0)
+        return self.under(mask)
 
 
 @lru_cache(maxsize=4)
