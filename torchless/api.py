@@ -13,6 +13,7 @@ from torchless.errors import UsageError
 from torchless.facts.cache import Cache
 from torchless.facts.flags import HeadersError
 from torchless.facts.stubs import stub_dirs
+from torchless.mend import mend, selected_lints, selects_others, with_mended
 from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
@@ -56,6 +57,9 @@ class MigrateResult:
     grouping: Grouping | None = field(default=None, repr=False, compare=False)
 
 
+_NOTHING = MigrateResult("", (), (), {}, (), "", 0.0)
+
+
 def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalled: bool = True) -> MigrateResult:
     """Analyse and plan a migration from folder ``start``; writes nothing. Raises UsageError.
 
@@ -68,7 +72,14 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
         known: MigrateResult | None = recall(cache, key, _decode)
         if known is not None:
             return replace(known, seconds=time.monotonic() - began)
-    result, opened = _migrate(options, start, progress, began)
+    try:
+        linted, others = selected_lints(options), selects_others(options)
+    except RuleError as error:
+        raise UsageError(str(error)) from None
+    result, opened = _migrate(options, start, progress, began) if others else (_NOTHING, frozenset[str]())
+    if linted:
+        mended = mend(options, linted, start, progress, result.changes)
+        result = replace(with_mended(result, mended), seconds=time.monotonic() - began)
     watched = all(is_watched(path, options.headers) for path in opened)
     if cache is not None and key is not None and watched and not result.files_failed:
         cache.store_findings(key, encode(replace(result, grouping=None)))

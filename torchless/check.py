@@ -59,6 +59,12 @@ def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult
     )
 
 
+def context_of(options: CheckOptions, start: Path) -> Context:
+    """What the lints look at for ``options``, for those who go on with what a check found. Raises UsageError."""
+    index, project, selection, python = _asked(options, start)
+    return make_context(project, index, selection, python, options)
+
+
 def make_context(
     project: Project, index: Index, selection: Selection, python: frozenset[str], options: CheckOptions
 ) -> Context:
