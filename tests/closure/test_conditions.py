@@ -16,9 +16,9 @@ from torchless.closure.conditions import (
     Value,
     evaluate,
     implied,
-    parse,
     unsettled,
 )
+from torchless.closure.expressions import parse
 
 MACROS: Mapping[str, Value] = {
     "ONE": "1",

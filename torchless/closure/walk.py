@@ -32,8 +32,8 @@ from torchless.facts.spec import TuSpec
 
 _DEEPEST = 200  # includes within each other, as for clang
 _MOST_FILES = 10_000  # entered by one unit; beyond, conditions are ignored and each file is read once, which ends
-_HEADER = re.compile(r'\s*(?:<([^>]*)>|"([^"]*)")\s*\Z')
-_NAME = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*\Z")
+_HEADER = r'\s*(?:<([^>]*)>|"([^"]*)")\s*\Z'
+_NAME = r"\s*([A-Za-z_$][\w$]*)\s*\Z"
 
 _UNSURE, _PLAIN, _SURE = range(3)
 """How certain it is that directives of a file are taken: not at all; those under no condition are; all active ones."""
@@ -402,8 +402,8 @@ class _Walk:
     def _header(self, operand: str) -> re.Match[str] | None:
         """The header that ``operand`` stands for after macros are replaced: group 1 in <>, or group 2 in quotes."""
         for _ in range(20):
-            match = _HEADER.match(operand)
-            name = _NAME.match(operand)
+            match = re.match(_HEADER, operand)
+            name = re.match(_NAME, operand)
             if match is not None or name is None:
                 return match
             value = self.look(name[1])
