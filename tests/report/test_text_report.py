@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report.report_samples import ALL, CHAIN, LAUNCH, SPREAD, UNUSED, WHOLE, checked, finding, hostile
-from torchless.model import Edit, Finding, Tier
+from torchless.model import Edit, Finding, Related, Tier
 from torchless.report.checked import Checked, summary
 from torchless.report.color import painter
 from torchless.report.concise import concise
@@ -57,6 +57,11 @@ def test_a_paragraph_shows_place_chain_help_and_fix():
         "    1 + // \ufffd",
         "",
     ]
+
+
+def test_a_place_that_is_no_include_is_something_to_see():
+    bound = replace(LAUNCH, related=(Related("csrc/include/norm.h", 2, "bound here"),))
+    assert "  see csrc/include/norm.h:2: bound here" in paragraph(bound)
 
 
 def test_a_fix_in_the_finding_s_own_file_names_no_file():

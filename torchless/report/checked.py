@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from torchless.exitcodes import FAILED, NOTHING_LEFT, SOMETHING_LEFT
-from torchless.model import CheckResult, Finding, Tier
+from torchless.model import CheckResult, Finding, Related, Tier
 from torchless.report.color import Paint
 from torchless.report.wording import plural
 from torchless.text.source import SourceFile
@@ -82,6 +82,11 @@ def is_unsafe(finding: Finding) -> bool:
 def mark(finding: Finding) -> str:
     """``[*]`` for what `torchless migrate` mends, ``[!]`` for what it mends with --unsafe, else ""."""
     return "[*]" if is_safe(finding) else "[!]" if is_unsafe(finding) else ""
+
+
+def led_by(step: Related) -> str:
+    """The word before a place that explains a finding: a step of an include chain, or something else to look at."""
+    return "via" if step.message.startswith("includes ") else "see"
 
 
 def counts(result: CheckResult) -> tuple[Count, ...]:

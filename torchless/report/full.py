@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 
 from torchless.model import Edit, Finding, Related, Tier
-from torchless.report.checked import Checked
+from torchless.report.checked import Checked, led_by
 from torchless.report.color import Paint
 from torchless.report.concise import heading
 from torchless.report.wording import one_line, place, plural, printable
@@ -33,7 +33,7 @@ def _paragraph(finding: Finding, checked: Checked, paint: Paint) -> Iterator[str
     yield heading(finding, paint)
     yield from _excerpt(finding, source, paint)
     for step in finding.related:
-        yield f"  {paint('via', 'chain')} {_step(step, paint)}"
+        yield f"  {paint(led_by(step), 'chain')} {_step(step, paint)}"
     if finding.help:
         yield f"  {paint('help:', 'help')} {one_line(finding.help)}"
     if finding.edits:
@@ -122,6 +122,8 @@ def _shown(text: bytes) -> str:
 
 def _expanded(text: str, before: str = "") -> str:
     """``text`` with blanks for its tabs, when ``before`` stands in front of it on the line."""
+    if "\t" not in text:
+        return text
     column = 0
     out = []
     for char in before:

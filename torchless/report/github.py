@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchless.model import Finding
-from torchless.report.checked import Checked, counts, mark, summary
+from torchless.report.checked import Checked, counts, led_by, mark, summary
 from torchless.report.color import painter
 from torchless.report.statistics import fixable
 from torchless.report.wording import one_line, place, plural
@@ -63,7 +63,7 @@ def _command(level: str, finding: Finding, checked: Checked, prefix: str) -> str
 def _message(finding: Finding) -> Iterator[str]:
     yield f"{mark(finding)} {finding.message}".lstrip()
     for step in finding.related:
-        yield f"via {place(step.path, step.line)}: {step.message}"
+        yield f"{led_by(step)} {place(step.path, step.line)}: {step.message}"
     if finding.help:
         yield f"help: {one_line(finding.help)}"
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchless.model import Finding
-from torchless.report.checked import Checked, mark
+from torchless.report.checked import Checked, led_by, mark
 from torchless.report.wording import place
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -68,7 +68,7 @@ def _body(finding: Finding) -> Iterator[str]:
     fix = f"{mark(finding)} " if mark(finding) else ""
     yield f"{place(finding.path, finding.line, finding.column)}: {finding.code} {fix}{finding.message}"
     for step in finding.related:
-        yield f"via {place(step.path, step.line)}: {step.message}"
+        yield f"{led_by(step)} {place(step.path, step.line)}: {step.message}"
     if finding.help:
         yield f"help: {' '.join(finding.help.split())}"
 
