@@ -12,6 +12,7 @@ from torchless.facts import clang
 from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.facts.pool import run_all
 from torchless.verify.answer import Answer, Verdict, few
+from torchless.verify.certificate import Certificate
 from torchless.verify.compilers import Compiler
 from torchless.verify.device_code import DeviceCode, Difference, compare, compile_device
 from torchless.verify.tree import Tree
@@ -133,6 +134,8 @@ def judge_device(before: Sequence[DeviceCode], after: Sequence[DeviceCode], how:
         return Answer("device", Verdict.NOT_RUN, "no device pass could be compiled", unseen=few(unseen))
     if wrong:
         return Answer("device", Verdict.FAIL, f"{len(wrong)} differences ({how})", few(wrong), few(unseen))
+    if not kernels:
+        return Answer("device", Verdict.NOT_RUN, f"no kernel in these sources ({how})", unseen=few(unseen))
     detail = f"{identical} of {kernels} kernels identical ({how})"
     if typed:
         detail += f", {len(typed)} functions differ by their element type's own code"
@@ -146,3 +149,26 @@ def _told(spec: TuSpec, difference: Difference) -> str:
 def name_of(spec: TuSpec) -> str:
     """A unit in one pass, for people: ``csrc/a.cu (device pass, ENABLE_CK=0)``."""
     return f"{spec.source} ({'device' if spec.device else 'host'} pass, ENABLE_CK={int(spec.enable_ck)})"
+
+
+def closure_answer(certificate: Certificate, edited: bool) -> Answer:
+    """The certificate as a rung: what its witnesses say, in one line, with what they found and did not see.
+
+    A module none of whose own sources was ``edited`` may be on torch as before: that is no claim that failed.
+    """
+    told = "; ".join(f"{w.name}: {w.verdict.value}, {w.detail}" for w in certificate.witnesses)
+    evidence = few([text for w in certificate.witnesses for text in w.evidence])
+    unseen = few([text for w in certificate.witnesses for text in w.unseen])
+    if certificate.torch_free:
+        return Answer("closure", Verdict.PASS, told, evidence, unseen)
+    if certificate.witnesses[0].verdict is Verdict.NOT_RUN:
+        return Answer("closure", Verdict.NOT_RUN, told, evidence, unseen)
+    if not edited:
+        return Answer("closure", Verdict.NOT_RUN, "none of the module's sources was edited, and it is on torch")
+    return Answer("closure", Verdict.FAIL, told, evidence, unseen)
+
+
+def for_arches(versions: Versions, arches: Sequence[str]) -> Versions:
+    """``versions`` with every device pass once for each of ``arches``."""
+    specs = [replace(spec, arch=arch) for spec in versions.specs for arch in arches if spec.device]
+    return replace(versions, specs=(*(s for s in versions.specs if not s.device), *specs))

@@ -1,0 +1,207 @@
+"""`torchless verify`: two versions of the checkout, compared module by module, rung by rung.
+
+The version now is what is on disk; the one before is a git revision, or what was there before the last write.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchless.closure.build import Closures
+from torchless.closure.heavy import load_heavy
+from torchless.errors import UsageError
+from torchless.facts import clang
+from torchless.facts.flags import HeadersError, find_headers
+from torchless.facts.model import TuFacts, TuSpec
+from torchless.facts.pool import default_jobs
+from torchless.index import open_index
+from torchless.options import MigrateOptions, Progress
+from torchless.project.discover import ProjectError, load, locate
+from torchless.project.model import Module, Project
+from torchless.selection import SelectionError, select
+from torchless.verify import ladder
+from torchless.verify.answer import Answer, Verdict
+from torchless.verify.certificate import certify
+from torchless.verify.compilers import find_compiler
+from torchless.verify.launches import trace
+from torchless.verify.remembered_answers import Remembered
+from torchless.verify.tree import Tree
+from torchless.verify.versions import before_last_write, before_revision, changed
+from torchless.workers import parse
+
+RUNGS = ("types", "closure", "device", "trace")
+"""What can be run without ROCm, in the order of the ladder."""
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """What to verify and how.
+
+    ``paths`` and ``modules`` select modules; nothing at all means every module that the change touches. ``since`` is a
+    git revision, "" for the last write, or HEAD when there is none. ``rungs`` are names of the ladder. ``arches`` are
+    those whose device code is compared. ``jobs`` 0 means one process per core.
+    """
+
+    paths: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    since: str = ""
+    rungs: tuple[str, ...] = RUNGS
+    arches: tuple[str, ...] = ("gfx942",)
+    headers: str = "stubs"
+    jobs: int = 0
+    cache: bool = True
+    torch: str = "auto"
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """What every rung said of every module. ``compared_with`` names the version before; ``changed`` are the files."""
+
+    root: str
+    compared_with: str
+    changed: tuple[str, ...]
+    modules: tuple[ladder.Verified, ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether any rung of any module failed."""
+        return any(module.failed for module in self.modules)
+
+
+def verify(options: VerifyOptions, start: Path, progress: Progress) -> VerifyResult:
+    """Compare the checkout around ``start`` with what it was. Raises UsageError."""
+    project = _project(options, start)
+    root = Path(project.root)
+    before, compared_with = _before(options, root)
+    return compare(project, before, Tree(root), compared_with, _wanted(options, project, start), options, progress)
+
+
+def compare(
+    project: Project,
+    before: Tree,
+    after: Tree,
+    compared_with: str,
+    wanted: frozenset[str] | None,
+    options: VerifyOptions,
+    progress: Progress,
+) -> VerifyResult:
+    """Compare two versions of ``project``; ``wanted`` names the modules, None means those that the change touches."""
+    began = time.monotonic()
+    files = changed(before, after)
+    index = open_index(Path(project.root), options.cache)
+    closures = Closures(project, index, load_heavy(()), options.arches[0])
+    touched = {source for path in files for source in closures.users_of(path)}
+    if wanted is None:
+        modules = [m for m in project.modules if touched.intersection(m.sources)]
+    else:
+        modules = [m for m in project.modules if m.name in wanted]
+    rungs = _Rungs(project, before, after, closures, options)
+    verified = []
+    for done, module in enumerate(modules):
+        progress("verifying", done, len(modules))
+        verified.append(ladder.Verified(module.name, tuple(rungs.of(module, touched))))
+    progress("verifying", len(modules), len(modules))
+    index.save()
+    return VerifyResult(
+        project.root, compared_with, files, tuple(verified), _notes(files, modules), time.monotonic() - began
+    )
+
+
+def _notes(files: Sequence[str], modules: Sequence[Module]) -> tuple[str, ...]:
+    if not files:
+        return ("nothing differs between the two versions",)
+    if not modules:
+        return ("no module reads a file that differs",)
+    return ()
+
+
+@dataclass(frozen=True)
+class _Rungs:
+    """The rungs over one pair of versions."""
+
+    project: Project
+    before: Tree
+    after: Tree
+    closures: Closures
+    options: VerifyOptions
+
+    def parse(self, specs: Sequence[TuSpec]) -> Sequence[TuFacts]:
+        """The facts of ``specs`` in the new version."""
+        if self.after.overlay:
+            return [clang.parse(s, root=self.after.root, overlays=dict(self.after.overlay)) for s in specs]
+        options = MigrateOptions((), jobs=self.options.jobs, cache=self.options.cache)
+        return parse(specs, self.project, options, lambda stage, done, total: None)
+
+    def of(self, module: Module, touched: Iterable[str]) -> list[Answer]:
+        """What each rung says of ``module``; only sources that the change touches are compared."""
+        sources = [s for s in module.sources if s in touched]
+        specs = tuple(spec for s in sources for spec in self.closures.specs(s))
+        versions = ladder.Versions(self.before, self.after, specs)
+        jobs = self.options.jobs or default_jobs()
+        remembered = Remembered(self.closures.graph, self.options.cache)
+
+        def types() -> Answer:
+            headers = self.options.headers
+            return remembered(versions, "types", headers, lambda: ladder.types(versions, headers, jobs))
+
+        def closure() -> Answer:
+            certificate = certify(self.project, module, self.closures.of, self.closures.heavy, find_compiler(), jobs)
+            return ladder.closure_answer(certificate, bool(set(changed(self.before, self.after)).intersection(sources)))
+
+        def device() -> Answer:
+            compiler = find_compiler()
+            how = f"{compiler} {self.options.headers} {self.options.arches}"
+            wide = ladder.for_arches(versions, self.options.arches)
+            return remembered(
+                versions, "device", how, lambda: ladder.device(wide, compiler, self.options.headers, jobs)
+            )
+
+        def launches() -> Answer:
+            return trace(self.project, module, versions, self.parse, self.options.torch, jobs)
+
+        known: Mapping[str, Callable[[], Answer]] = {
+            "types": types,
+            "closure": closure,
+            "device": device,
+            "trace": launches,
+        }
+        if not specs:
+            why = "no source of the module reads a file that differs"
+            return [Answer(name, Verdict.NOT_RUN, why) for name in self.options.rungs]
+        return [ladder.timed(known[name]) for name in RUNGS if name in self.options.rungs]
+
+
+def _project(options: VerifyOptions, start: Path) -> Project:
+    for rung in options.rungs:
+        if rung not in RUNGS:
+            raise UsageError(f"no rung named {rung!r}: choose from {', '.join(RUNGS)}")
+    try:
+        find_headers(options.headers)
+        return load(start, options.paths, open_index(locate(start, options.paths), options.cache))
+    except (ProjectError, HeadersError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _before(options: VerifyOptions, root: Path) -> tuple[Tree, str]:
+    if options.since:
+        return before_revision(root, options.since), options.since
+    last = before_last_write(root)
+    if last is not None:
+        return last, "the last write"
+    return before_revision(root, "HEAD"), "HEAD"
+
+
+def _wanted(options: VerifyOptions, project: Project, start: Path) -> frozenset[str] | None:
+    if not options.paths and not options.modules:
+        return None
+    try:
+        selection = select(project, start, options.paths, options.modules)
+    except SelectionError as error:
+        raise UsageError(str(error)) from None
+    files = {*selection.sources, *selection.headers}
+    return selection.modules | {m.name for m in project.modules if files.intersection(m.sources)}

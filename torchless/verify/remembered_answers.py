@@ -1,0 +1,75 @@
+"""Answers that are remembered: the same two texts, compared in the same way, need not be compared again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from torchless.facts import flags
+from torchless.facts.cache import Cache
+from torchless.facts.includes import IncludeGraph
+from torchless.verify.answer import Answer, Verdict
+from torchless.verify.ladder import Versions
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Asks a rung only when nobody asked it about these very files; ``graph`` tells what a unit can read."""
+
+    graph: IncludeGraph
+    enabled: bool
+
+    def __call__(self, versions: Versions, rung: str, how: str, ask: Callable[[], Answer]) -> Answer:
+        """The answer of ``rung`` about ``versions``. ``how`` must change with everything else that it depends on.
+
+        An answer that saw less than everything is not kept: what kept it from looking may be mended meanwhile.
+        """
+        if not self.enabled:
+            return ask()
+        cache = Cache(self.graph.root)
+        asked = [("rung", rung), ("how", how), ("format", _FORMAT)]
+        key = cache.full_key([self._key(versions)], flags.toolchain(), asked)
+        known = _decode(cache.findings(key))
+        if known is not None:
+            return known
+        answer = ask()
+        if answer.verdict is not Verdict.NOT_RUN and not answer.unseen:
+            cache.store_findings(key, json.dumps(asdict(answer)).encode())
+        return answer
+
+    def _key(self, versions: Versions) -> str:
+        digest = hashlib.sha256(flags.stubs_digest().encode())
+        for tree in (versions.before, versions.after):
+            graph = self.graph.with_overlay(tree.overlay) if tree.overlay else self.graph
+            for spec in versions.specs:
+                digest.update(repr(spec).encode())
+                for path in sorted(graph.closure_of(spec.source)):
+                    if graph.is_file(path) or path == spec.source:
+                        digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
+                        digest.update(hashlib.sha256(_read(tree.read, path)).digest())
+        return digest.hexdigest()
+
+
+def _read(read: Callable[[str], bytes], path: str) -> bytes:
+    try:
+        return read(path)
+    except OSError:
+        return b""
+
+
+def _decode(body: bytes | None) -> Answer | None:
+    try:
+        row = json.loads(body or b"")
+        return Answer(
+            row["name"],
+            Verdict(row["verdict"]),
+            row["detail"],
+            tuple(row["evidence"]),
+            tuple(row["unseen"]),
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
