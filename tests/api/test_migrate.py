@@ -183,6 +183,9 @@ def test_what_does_not_pass_its_check_is_backed_out_and_the_rest_goes_on(scale: 
     assert not set(ran.new) & set(SECOND) and ran.unit(f"{source}:shift").edits == ()
     (failed,) = ran.findings(f"{source}:shift", "TL008")
     assert "call to 'take' is ambiguous" in failed.message and failed.path == source
+    text = (scale.root / source).read_bytes()
+    assert text[failed.start :].startswith(b"take(x.numel())") and failed.line == text.count(b"\n", 0, failed.start) + 1
+    assert f":{failed.line} of the new text; host pass of {source}, and 1 more)" in failed.message
     assert ran.new == {**scale.migrate("csrc/kernels/scale.cu").new}
 
 

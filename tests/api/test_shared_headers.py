@@ -76,7 +76,8 @@ def test_an_outsider_that_breaks_for_another_reason_backs_the_unit_out(write: Wr
     ran = write({**FILES, "c.cu": hidden}).migrate("a.cu")
     assert (ran.statuses, ran.new) == ({"a.cu:a": "backed out"}, {})
     (failed,) = ran.findings("a.cu:a", "TL008")
-    assert failed.path == "c.cu"
+    assert (failed.path, failed.line) == ("c.cu", 4)
+    assert failed.message.endswith("(c.cu:4 of the new text; host pass of c.cu, and 1 more)")
 
 
 def test_an_include_of_torch_that_nothing_uses_is_named(write: Write) -> None:

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from torchless.analysis import Analysis
 from torchless.facts.flags import STUB_PREFIX
-from torchless.facts.model import Diagnostic
 from torchless.model import Finding, Tier, Unit, UnitStatus
 from torchless.options import MigrateOptions
 from torchless.plan.assemble import Assembled, with_unit
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.ledger import ledger
-from torchless.plan.prove import Proof
+from torchless.plan.prove import Failure, Proof
 from torchless.plan.unseen import never_compiled
 
 
@@ -34,7 +33,8 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
         status = UnitStatus.BLOCKED
     if draft.name in proof.failed:
         status = UnitStatus.BACKED_OUT
-        findings += [_check_failed(d, draft.name) for d in proof.failed[draft.name]]
+        with_ck = bool(analysis.project.ck_dir)
+        findings += [_check_failed(f, draft.name, with_ck) for f in proof.failed[draft.name]]
     elif status is UnitStatus.MIGRATED and draft.name in proof.blind:
         status = UnitStatus.UNCHECKED
         findings += [_unchecked(draft, text) for text in proof.blind[draft.name]]
@@ -62,13 +62,15 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     )
 
 
-def _check_failed(diagnostic: Diagnostic, unit: str) -> Finding:
+def _check_failed(failure: Failure, unit: str, with_ck: bool) -> Finding:
+    found = failure.diagnostic
+    text = f"after the edits: {found.message} ({found.path}:{found.line} of the new text; {_seen_by(failure, with_ck)})"
     return Finding(
         "TL008",
-        f"after the edits: {diagnostic.message} ({diagnostic.path}:{diagnostic.line} of the new text)",
-        diagnostic.path,
-        0,
-        0,
+        text,
+        failure.path,
+        failure.offset,
+        failure.offset,
         Tier.DISPLAY,
         blocks=True,
         help="the unit was left as it was; please report what should have been written instead",
@@ -79,6 +81,14 @@ def _check_failed(diagnostic: Diagnostic, unit: str) -> Finding:
 def _unchecked(draft: Draft, what: str) -> Finding:
     path = next((e.path for e in draft.group.entities), "")
     advice = "look at the edits yourself, then run again with --unsafe"
+def _seen_by(failure: Failure, with_ck: bool) -> str:
+    """The first unit and pass that gave the error, and how many more did."""
+    first, *more = failure.seen_by
+    ck = f" with ENABLE_CK={int(first.enable_ck)}" if with_ck else ""
+    text = f"{'device' if first.device else 'host'} pass of {first.source}{ck}"
+    return f"{text}, and {len(more)} more" if more else text
+
+
     return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.UNSAFE, help=advice, unit=draft.name)
 
 

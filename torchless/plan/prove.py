@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torchless.analysis import Analysis
+from torchless.facts.flags import STUB_PREFIX
 from torchless.facts.includes import specs_of
 from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.facts.typing import FileView, token_at
@@ -16,7 +17,7 @@ from torchless.plan.assemble import Assembled
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.unseen import Suspect, suspects
 from torchless.selection import is_cpp
-from torchless.text.edits import unmap_offset
+from torchless.text.edits import offset_map
 from torchless.text.lexer import match_forward
 from torchless.units.entities import Entity, EntityIndex
 from torchless.verify.planted import Place
@@ -24,6 +25,20 @@ from torchless.verify.types import CheckJob, CheckResult
 
 RunChecks = Callable[[Sequence[CheckJob]], Sequence[CheckResult]]
 ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A new error: as the parser put it, in the text after the edits, and where that is in the text on disk.
+
+    ``path`` and ``offset`` are that place; for one outside of the project it is the start of the source. ``seen_by``
+    are all units and passes that gave the error, in the order of the checks.
+    """
+
+    diagnostic: Diagnostic
+    path: str
+    offset: int
+    seen_by: tuple[TuSpec, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class Proof:
     torch's header. ``checked`` counts units and passes.
     """
 
-    failed: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    failed: Mapping[str, tuple[Failure, ...]] = field(default_factory=dict)
     blind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     inactive: Mapping[str, tuple[Suspect, ...]] = field(default_factory=dict)
     leaks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
@@ -56,7 +71,7 @@ def prove(
     jobs = _jobs(drafts, assembled, analysis, index, parse_many, arch, [s.place for s in doubtful])
     results = run_checks(jobs)
     owners = _Owners(drafts, analysis, index)
-    failed: dict[str, list[Diagnostic]] = {}
+    failed: dict[str, dict[Diagnostic, list[TuSpec]]] = {}
     leaks: dict[str, set[tuple[str, ...]]] = {}
     seen: set[Place] = set()
     looked_for: set[Place] = set()
@@ -65,7 +80,7 @@ def prove(
         of_source = owners.of_source(job.spec.source)
         for diagnostic in result.new_diagnostics:
             for name in owners.of_diagnostic(diagnostic, assembled, job.spec.source):
-                failed.setdefault(name, []).append(diagnostic)
+                failed.setdefault(name, {}).setdefault(diagnostic, []).append(job.spec)
         for chain in result.torch_opened:
             for name in of_source:
                 leaks.setdefault(name, set()).add(chain)
@@ -91,12 +106,29 @@ def prove(
     for name, failures in unparsed.items():
         blind.setdefault(name, set()).update(failures)
     return Proof(
-        {n: tuple(dict.fromkeys(ds)) for n, ds in sorted(failed.items())},
+        {n: tuple(_failure(d, ss, assembled) for d, ss in ds.items()) for n, ds in sorted(failed.items())},
         {n: tuple(sorted(ps)) for n, ps in sorted(blind.items())},
         {n: tuple(found) for n, found in sorted(inactive.items())},
         {n: tuple(sorted(cs)) for n, cs in sorted(leaks.items())},
         len(jobs),
     )
+
+
+def _failure(diagnostic: Diagnostic, specs: Sequence[TuSpec], assembled: Assembled) -> Failure:
+    path = diagnostic.path
+    if not path or path.startswith((STUB_PREFIX, "/")):
+        return Failure(diagnostic, specs[0].source, 0, tuple(specs))
+    return Failure(diagnostic, path, _place_on_disk(diagnostic, assembled), tuple(specs))
+
+
+def _place_on_disk(diagnostic: Diagnostic, assembled: Assembled) -> int:
+    """The offset before the edits; in new text, that of the edit that wrote it."""
+    edits = assembled.edits.get(diagnostic.path, ())
+    offsets = offset_map(edits)
+    old = offsets.old(diagnostic.offset)
+    if old is not None:
+        return old
+    return max((e.start for e in offsets.edits if offsets.new(e.start) <= diagnostic.offset), default=0)
 
 
 def _jobs(
@@ -222,7 +254,10 @@ class _Owners:
 
     def __init__(self, drafts: Sequence[Draft], analysis: Analysis, index: EntityIndex) -> None:
         self._index = index
-        self._entities = {e: d.name for d in drafts for e in d.group.entities}
+        self._entities: dict[Entity, list[str]] = {}
+        for draft in drafts:  # an optional unit may lie where another one does
+            for entity in draft.group.entities:
+                self._entities.setdefault(entity, []).append(draft.name)
         self._sources: dict[str, set[str]] = {}
         modules = {m.name: m.sources for m in analysis.project.modules}
         for draft in drafts:
@@ -243,13 +278,9 @@ class _Owners:
 
     def of_diagnostic(self, diagnostic: Diagnostic, assembled: Assembled, source: str) -> list[str]:
         """The units to blame: the one that owns the place, else those of the source, else all that it can see."""
-        edits = assembled.edits.get(diagnostic.path, ())
-        old = unmap_offset(edits, diagnostic.offset)
-        if old is None:
-            old = max((e.start for e in edits if e.start <= diagnostic.offset), default=0)
-        entity = self._index.at(diagnostic.path, old)
-        if entity in self._entities:
-            return [self._entities[entity]]
+        entity = self._index.at(diagnostic.path, _place_on_disk(diagnostic, assembled))
+        if entity is not None and entity in self._entities:
+            return sorted(self._entities[entity])
         if self._files.get(diagnostic.path):
             return sorted(self._files[diagnostic.path])
         if source in self._sources:

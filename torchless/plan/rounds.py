@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from torchless.analysis import Analysis, Analyst
-from torchless.facts.model import Diagnostic
 from torchless.model import Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.assemble import Assembled, assemble
@@ -15,7 +14,7 @@ from torchless.plan.collect import Collected, collect
 from torchless.plan.decide import Draft, Policy, Reader, decide
 from torchless.plan.launching import find_launching
 from torchless.plan.opus import define_in_units, guarded_headers, invert_at_root
-from torchless.plan.prove import Proof, prove
+from torchless.plan.prove import Failure, Proof, prove
 from torchless.plan.suppression import Suppressor
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites.include_lines import include_lines
@@ -174,7 +173,7 @@ def proved(
     analysis = seen.analysis
     read = Reader(analysis)
     ahead = [d for d in drafts if not d.blockers and d.edits]
-    failed: dict[str, tuple[Diagnostic, ...]] = {}
+    failed: dict[str, tuple[Failure, ...]] = {}
     blind: dict[str, tuple[str, ...]] = {}
     held: set[str] = set()
     lenders: dict[str, str] = {}
@@ -221,7 +220,7 @@ def _lenders(proof: Proof, assembled: Assembled, analysis: Analysis, known: Coll
         if is_header(path) and path not in known and any(e.end > e.start for f in found for e in f.edits)
     }
     out: dict[str, str] = {}
-    for failing in sorted({d.path for ds in proof.failed.values() for d in ds} - assembled.texts.keys()):
+    for failing in sorted({f.diagnostic.path for fs in proof.failed.values() for f in fs} - assembled.texts.keys()):
         sources = (source for source, files in sorted(analysis.closures.items()) if failing in files)
         headers = (path for source in sources for path in analysis.graph.closure_of(source) if path in losing)
         header = next(headers, None)
