@@ -78,9 +78,6 @@ def _check_failed(failure: Failure, unit: str, with_ck: bool) -> Finding:
     )
 
 
-def _unchecked(draft: Draft, what: str) -> Finding:
-    path = next((e.path for e in draft.group.entities), "")
-    advice = "look at the edits yourself, then run again with --unsafe"
 def _seen_by(failure: Failure, with_ck: bool) -> str:
     """The first unit and pass that gave the error, and how many more did."""
     first, *more = failure.seen_by
@@ -92,6 +89,9 @@ def _seen_by(failure: Failure, with_ck: bool) -> str:
     return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.UNSAFE, help=advice, unit=draft.name)
 
 
+def _unchecked(draft: Draft, what: str) -> Finding:
+    path = next((e.path for e in draft.group.entities), "")
+    advice = "look at the edits yourself, then run again with --unsafe"
 def _leak(chain: tuple[str, ...], unit: str) -> Finding:
     last = _opener(chain)
     header = chain[-1].removeprefix(f"{STUB_PREFIX}torch/").rpartition("/include/")[2]
