@@ -294,6 +294,15 @@ def test_a_failed_check_writes_no_output(run, faked, tmp_path):
     assert not (tmp_path / "out.txt").exists()
 
 
+def test_more_results_than_github_shows_are_told(run, faked, tmp_path, monkeypatch):
+    faked(result(*ALL))
+    assert "GitHub" not in run("check", "--output-format", "sarif", cwd=tmp_path).err
+    monkeypatch.setattr("torchless.report.sarif.SHOWN", 4)
+    ran = run("check", "--output-format", "sarif", cwd=tmp_path)
+    assert ran.err.startswith("note: GitHub's code scanning shows 4 results of a run")
+    assert len(codes_in("sarif", ran.out)) == len(ALL)
+
+
 def test_the_job_summary_is_appended(run, faked, tmp_path, monkeypatch):
     faked(result(*ALL))
     file = tmp_path / "summary.md"

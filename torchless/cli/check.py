@@ -127,9 +127,11 @@ def _data(checked: Checked, output_format: str, paint: Paint, verbose: bool, rul
 
         return to_json(checked)
     if output_format == "sarif":
-        from torchless.report.sarif import sarif
+        from torchless.report.sarif import SHOWN, sarif
         from torchless.rules.load import load_rules
 
+        if len(checked.result.findings) > SHOWN:
+            say(f"note: GitHub's code scanning shows {SHOWN:,} results of a run, the gravest ones\n")
         return sarif(checked, {rule.code: rule for rule in load_rules(rule_files).rules}, _rule_pages())
     if output_format == "github":
         from torchless.report.github import commands
