@@ -94,15 +94,19 @@ class Analyst:
     def look(self, sources: Iterable[str]) -> Analysis:
         """Parse ``sources`` where they could have torch, and view every such file that they reach."""
         wanted = sorted(sources)
-        specs = [spec for source in wanted if self._could_have_torch(source) for spec in self._specs(source)]
-        missing = [spec for spec in specs if spec not in self._tus]
-        self._tus.update(zip(missing, self._parse_many(missing), strict=True))
-        tus = tuple(self._tus[spec] for spec in specs)
+        tus = self.parsed(source for source in wanted if self._could_have_torch(source))
         files = {path for source in wanted for path in self.closures[source] if self._texts.torchy(path)}
         asked = {h for h in self.project.headers if self.selection.covers(h) and self._texts.torchy(h)}
         views = _views(sorted(files | asked), self._texts, tus)
         findings = [*_parse_findings(tus), *self._texts.failures]
         return Analysis(self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings))
+
+    def parsed(self, sources: Iterable[str]) -> tuple[TuFacts, ...]:
+        """The facts of ``sources`` in every pass, in their order, whether or not there is torch in them."""
+        specs = [spec for source in sources for spec in self._specs(source)]
+        missing = [spec for spec in specs if spec not in self._tus]
+        self._tus.update(zip(missing, self._parse_many(missing), strict=True))
+        return tuple(self._tus[spec] for spec in specs)
 
     def _could_have_torch(self, source: str) -> bool:
         closure = self.graph.closure_of(source)

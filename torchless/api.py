@@ -17,6 +17,7 @@ from torchless.mend import mend, selected_lints, selects_others, with_mended
 from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
+from torchless.plan.optional import further_units, nothing_seen
 from torchless.plan.outcome import placed, unit_of
 from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
 from torchless.project.discover import ProjectError, find_root, load
@@ -120,7 +121,8 @@ def _migrate(
         project = load(start, options.paths)
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
         ruleset = load_rules(options.rule_files)
-        mergeable = _require_target(project, options)
+        options = replace(options, opt_in=frozenset(rule.code for rule in ruleset.rules if rule.opt_in))
+        mergeable = not options.takes_torch_out or _require_target(project, options)
         if not mergeable:
             project = _with_bundled_target(project)
         analyst = Analyst(
@@ -131,23 +133,25 @@ def _migrate(
             defines=options.defines,
             include_dirs=options.include_dirs,
         )
-        seen = grouped(analyst, ruleset, options)
+        seen = grouped(analyst, ruleset, options) if options.takes_torch_out else nothing_seen(analyst)
     except (ProjectError, SelectionError, RuleError, HeadersError) as error:
         raise UsageError(str(error)) from None
-    analysis = seen.analysis
     drafts = drafts_of(chosen_groups(seen.grouping, selection), seen, options)
-    drafts, assembled, proof = proved(drafts, seen, options, progress)
+    further = further_units(analyst, seen, ruleset, options)
+    seen, analysis = further.seen, further.seen.analysis
+    drafts, assembled, proof = proved([*drafts, *further.drafts], seen, options, progress)
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
-    linted = {rule.code for rule in ruleset.rules if rule.lint}
+    linted = {rule.code for rule in ruleset.rules if rule.lint or rule.opt_in}
     everything = not (options.select or options.ignore)
     stale = seen.suppressor.stale(looked_at, lambda p: everything and not any(code.startswith(p) for code in linted))
     left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys())]
+    left = left if options.takes_torch_out else []
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     result = MigrateResult(
         root=project.root,
         units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
-        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *stale)),
+        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *further.remarks, *stale)),
         changes={path: change for path, change in changes.items() if change.old != change.new},
         edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
         found=_found(drafts),

@@ -17,7 +17,8 @@ class MigrateOptions:
 
     ``paths`` are files or folders, absolute or relative to the start folder. ``select`` and ``ignore`` are codes or
     prefixes of codes. ``jobs`` 0 means one worker per core. ``opus_guard``: mend the c10 leak at its "root", or by a
-    "define" in each translation unit.
+    "define" in each translation unit. ``offer_all``: offer optional rewrites also where they gain little. ``opt_in``
+    are the codes of rules that are applied only when they are selected; the rule files say which.
     """
 
     paths: tuple[str, ...]
@@ -37,10 +38,24 @@ class MigrateOptions:
     assume_target: bool = False
     rule_files: tuple[str, ...] = ()
     opus_guard: str = "root"
+    offer_all: bool = False
+    opt_in: frozenset[str] = frozenset()
 
     def dropped(self, code: str) -> bool:
         """Whether the user does not want what ``code`` does."""
-        return is_dropped(code, self.select, self.ignore)
+        left_out = code in self.opt_in and not codes_match(code, self.select)
+        return left_out or is_dropped(code, self.select, self.ignore)
+
+    @property
+    def takes_torch_out(self) -> bool:
+        """Whether torch is to go: not when all that is selected are rules, or families, that are made on request.
+
+        A family such as TL5 is meant for those of its rules; TL stands for all rules.
+        """
+        return not self.select or not all(self._is_on_request(prefix) for prefix in self.select)
+
+    def _is_on_request(self, prefix: str) -> bool:
+        return any(char.isdigit() for char in prefix) and any(code.startswith(prefix) for code in self.opt_in)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ def lay_out(root: Path, example: Example) -> None:
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_example(rule: Rule, example: Example, tmp_path: Path) -> None:
     lay_out(tmp_path, example)
-    options = MigrateOptions(paths=("csrc",), unsafe=example.unsafe, jobs=1, assume_target=True)
+    select = tuple(r.code for r in load_rules().rules if r.opt_in and r.rewrite == rule.rewrite) if rule.opt_in else ()
+    options = MigrateOptions(paths=("csrc",), select=select, unsafe=example.unsafe, jobs=1, assume_target=True)
     result = migrate(options, tmp_path, lambda stage, done, total: None)
     texts = {path: change.new.decode() for path, change in result.changes.items()}
     assert {path: texts.get(path, text) for path, text in example.before.items()} == dict(example.after)

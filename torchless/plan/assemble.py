@@ -51,7 +51,8 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     includes: dict[str, tuple[Finding, ...]] = {}
     texts: dict[str, bytes] = {}
     graph = analysis.graph
-    for path in _headers_first(_include_files(by_path, ahead, analysis), analysis.graph):
+    concerned = [d for d in ahead if not d.optional]
+    for path in _headers_first(_include_files(concerned, analysis), analysis.graph):
         view = analysis.views[path]
         edits = by_path.get(path, [])
         own = _located(owns.get(path, ()), analysis)
@@ -83,7 +84,7 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     return Assembled(texts, {p: tuple(sorted(es)) for p, es in by_path.items()}, includes, merged.conflicts)
 
 
-def _include_files(by_path: Mapping[str, object], drafts: Sequence[Draft], analysis: Analysis) -> list[str]:
+def _include_files(drafts: Sequence[Draft], analysis: Analysis) -> list[str]:
     """Files whose include lines are looked at: what is edited, and what else the migrated modules alone are made of.
 
     A header that another module reaches too keeps its lines unless it is edited: that module may live on them.
@@ -95,7 +96,8 @@ def _include_files(by_path: Mapping[str, object], drafts: Sequence[Draft], analy
         for source in module.sources:
             files = analysis.closures.get(source, frozenset())
             (own if module.name in migrated else foreign).update(files)
-    return sorted(p for p in {*by_path, *(own - foreign)} if is_cpp(p) and p in analysis.views)
+    edited = {e.path for d in drafts for e in d.edits}
+    return sorted(p for p in {*edited, *(own - foreign)} if is_cpp(p) and p in analysis.views)
 
 
 def _headers_first(paths: Sequence[str], graph: IncludeGraph) -> list[str]:

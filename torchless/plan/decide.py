@@ -27,7 +27,8 @@ from torchless.units.entities import Entity
 class Draft:
     """A unit on its way: its findings, the edits that they amount to, and what blocks it.
 
-    ``functions`` are the definitions that belong to it; ``flips_ops`` whether its Python ops change.
+    ``functions`` are the definitions that belong to it; ``flips_ops`` whether its Python ops change. ``optional``: it
+    has nothing to do with torch, see plan/optional.py; ``stand_ins`` are files that a check needs and a build makes.
     """
 
     group: Group
@@ -36,6 +37,8 @@ class Draft:
     blockers: tuple[Finding, ...]
     functions: tuple[FunctionFact, ...]
     flips_ops: bool
+    optional: bool = False
+    stand_ins: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     read = Reader(analysis)
     files = sorted({e.path for e in draft.edits})
     includes = [f for path in files for f in with_unit(assembled.includes.get(path, ()), draft.name)]
+    includes = [] if draft.optional else includes
     conflicts = [c for c in assembled.conflicts if c.group == draft.name]
     findings = [*draft.findings, *includes]
     status = UnitStatus.MIGRATED if draft.edits else UnitStatus.CLEAN
@@ -51,7 +52,9 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
         status=status,
         findings=tuple(sorted((placed(f, read) for f in findings), key=lambda f: (f.path, f.start, f.end, f.code))),
         edits=draft.edits if goes_ahead else (),
-        ledger=ledger(
+        ledger=()
+        if draft.optional
+        else ledger(
             draft.findings,
             analysis.views,
             [(f.path, f.body_start, f.body_end) for f in draft.functions],
@@ -86,12 +89,12 @@ def _seen_by(failure: Failure, with_ck: bool) -> str:
     return f"{text}, and {len(more)} more" if more else text
 
 
-    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.UNSAFE, help=advice, unit=draft.name)
-
-
 def _unchecked(draft: Draft, what: str) -> Finding:
     path = next((e.path for e in draft.group.entities), "")
     advice = "look at the edits yourself, then run again with --unsafe"
+    return Finding("TL007", f"no check sees {what}", path, 0, 0, Tier.UNSAFE, help=advice, unit=draft.name)
+
+
 def _leak(chain: tuple[str, ...], unit: str) -> Finding:
     last = _opener(chain)
     header = chain[-1].removeprefix(f"{STUB_PREFIX}torch/").rpartition("/include/")[2]
@@ -107,7 +110,7 @@ def _opener(chain: tuple[str, ...]) -> str:
 def _leaks(draft: Draft, proof: Proof) -> tuple[tuple[str, ...], ...]:
     """The chains by which the unit's sources still reach torch, one for each file that opens it."""
     chains: dict[str, tuple[str, ...]] = {}
-    for chain in proof.leaks.get(draft.name, ()):
+    for chain in () if draft.optional else proof.leaks.get(draft.name, ()):
         last = _opener(chain)
         chains.setdefault(last, chain)
     return tuple(chain for _, chain in sorted(chains.items()))

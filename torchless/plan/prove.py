@@ -156,13 +156,14 @@ def _jobs(
     known.update(zip(unknown, parse_many(unknown), strict=True))
     places = _places(drafts, assembled, analysis.views)
     after = analysis.graph.with_overlay(assembled.texts)
+    created = tuple(sorted(dict(file for draft in drafts for file in draft.stand_ins).items()))
     jobs: list[CheckJob] = []
     for spec in specs:
         facts = known[spec]
         reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
         edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
         planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
-        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted))
+        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, created))
     return jobs
 
 

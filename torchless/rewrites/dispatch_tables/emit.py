@@ -91,7 +91,7 @@ def map_edit(file: File, found: MapType, text: bytes) -> Edit:
     return Edit(file.path, start, tokens[found.map.last].end, text, TABLE)
 
 
-def table_edits(file: File, filled: Filled, type_text: bytes) -> list[Edit]:
+def table_edits(file: File, filled: Filled, type_text: bytes, style: Style) -> list[Edit]:
     """The statement that fills a map as constant rows, a check of their order, and a table over them.
 
     ``type_text`` is the table's type as it is to be spelled here.
@@ -102,29 +102,31 @@ def table_edits(file: File, filled: Filled, type_text: bytes) -> list[Edit]:
     eol = source.eol_at(tokens[table.first].start)
     line = source.line_start(source.line_of(tokens[table.first].start))
     indent = data[line : tokens[table.first].start]
-    indent = indent if not indent.strip() else b""
+    start, end = tokens[table.first].start, tokens[table.last].end
+    opened = closed = b""
+    if indent.strip():  # the statement shares its line: [] { return M{...}; }
+        outer = indent[: len(indent) - len(indent.lstrip())]
+        indent = outer + style.step.encode()
+        start, opened = tokens[table.first - 1].end, eol + indent
+        if table.last + 1 < len(tokens) and b"\n" not in data[end : tokens[table.last + 1].start]:
+            end, closed = tokens[table.last + 1].start, eol + outer
     storage = b"static" if table.name == "" or not _is_inline(file, table) else b"inline"
     before = b"%b constexpr %b::value_type %b[] = " % (storage, type_text, rows)
     first, last, opening, closing = _bounds(file, filled)
-    sizes = b"%bconstexpr std::size_t %b = sizeof(%b) / sizeof(%b[0]);" % (
-        b"" if _in_code(file, table) else storage + b" ",
-        count,
-        rows,
-        rows,
-    )
+    size_storage = b"" if _in_code(file, table) else storage + b" "
+    sizes = b"%bconstexpr std::size_t %b = sizeof(%b) / sizeof(%b[0]);" % (size_storage, count, rows, rows)
     check = b'static_assert(%b::ascends(%b, %b), "%b");' % (type_text, rows, count, UNSORTED.encode())
     if table.name:
-        end = b"%b constexpr %b %b{%b, %b};" % (storage, type_text, table.name.encode("latin-1"), rows, count)
+        made = b"%b constexpr %b %b{%b, %b};" % (storage, type_text, table.name.encode("latin-1"), rows, count)
     else:
-        end = b"return %b{%b, %b};" % (type_text, rows, count)
-    after = b"".join((closing, b";", *(eol + indent + text for text in (sizes, check, end))))
+        made = b"return %b{%b, %b};" % (type_text, rows, count)
+    after = b"".join((closing, b";", *(eol + indent + text for text in (sizes, check, made)), closed))
     edits = [
-        Edit(path, tokens[table.first].start, first, before + opening, TABLE),
-        Edit(path, last, tokens[table.last].end, after, TABLE),
+        Edit(path, start, first, opened + before + opening, TABLE),
+        Edit(path, last, end, after, TABLE),
     ]
     if filled.rows and not in_order(filled.rows):
-        start, stop, text = sorted_text(file, filled.rows)
-        edits.append(Edit(path, start, stop, text, TABLE))
+        edits.append(Edit(path, *sorted_text(file, filled.rows), TABLE))
     return edits
 
 
@@ -186,6 +188,8 @@ def removed_struct(file: File, struct: Struct) -> Edit:
     if last < source.line_count and not source.line_bytes(last + 1).strip() and (empty_above or first == 1):
         last += 1
     end = source.line_start(last + 1) if last < source.line_count else len(source.data)
+    while first > 1 and not source.data[end:].strip() and not source.line_bytes(first - 1).strip():
+        first -= 1  # at the end of the file
     return Edit(file.path, source.line_start(first), end, b"", HASH)
 
 
@@ -236,9 +240,12 @@ def _is_comment(file: File, line: int) -> bool:
 
 
 def inserted(file: File, offset: int, lines: Sequence[str], code: str, rank: int) -> Edit:
-    """``lines`` and an empty line before byte ``offset``, which starts a line."""
-    eol = file.view.source.eol_at(max(offset - 1, 0))
-    text = b"".join(line.encode() + eol for line in lines) + eol
+    """``lines`` and an empty line before byte ``offset``, which starts a line; set off from what stands above."""
+    source = file.view.source
+    eol = source.eol_at(max(offset - 1, 0))
+    above = source.line_bytes(source.line_of(offset) - 1).strip() if source.line_of(offset) > 1 else b""
+    first = eol if above and not above.endswith(b"{") and rank == 0 else b""
+    text = first + b"".join(line.encode() + eol for line in lines) + eol
     return Edit(file.path, offset, offset, text, code, rank)
 
 

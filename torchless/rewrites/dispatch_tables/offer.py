@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rewrites.dispatch_tables import emit
 from torchless.rewrites.dispatch_tables.codebase import Codebase
 from torchless.rewrites.dispatch_tables.estimate import told
-from torchless.rewrites.dispatch_tables.families import Family, find
+from torchless.rewrites.dispatch_tables.families import Family, find, occurrences
 from torchless.rewrites.dispatch_tables.keys import Key, field_names, find_struct
 from torchless.rewrites.dispatch_tables.layout import Layout
 from torchless.rewrites.dispatch_tables.names import Names, choose_names
@@ -62,23 +62,32 @@ class _Making:
     findings: list[Finding] = field(default_factory=list)
 
 
-def offers(code: Codebase, style: BlackStyle, everything: bool) -> list[Offer]:
-    """What is offered for each family of the checkout, in the order of their names.
+def offers(
+    code: Codebase, style: BlackStyle, everything: bool, is_meant: Callable[[Sequence[str]], bool] = lambda paths: True
+) -> list[Offer]:
+    """What is offered for each family of the checkout that ``is_meant`` by its C++ files, in the order of their names.
 
     ``everything``: also offer what gains little.
     """
     families = find(code)
     scripts, layout = Scripts(code), Layout(style)
     names = choose_names(code, families)
-    out = [_offer(code, scripts, layout, family, names, everything) for family in families]
+    meant = (family for family in families if is_meant(files_of(code, family)))
+    out = [_offer(code, scripts, layout, family, names, everything) for family in meant]
     return [offer for offer in out if offer is not None]
+
+
+def files_of(code: Codebase, family: Family) -> tuple[str, ...]:
+    """The C++ files in which the family's types are spelled or its maps are named, sorted."""
+    types = {f.path for f in family.functions} | {m.path for m in family.maps}
+    return tuple(sorted(types | occurrences(code, family).keys()))
 
 
 def _offer(
     code: Codebase, scripts: Scripts, layout: Layout, family: Family, names: Names, everything: bool
 ) -> Offer | None:
     seen = study(code, scripts, family, layout)
-    paths = tuple(sorted({f.path for f in family.functions} | {m.path for m in family.maps} | seen.spelled.keys()))
+    paths = files_of(code, family)
     making = _Making(code, seen, names)
     if not seen.has_functions and not everything:
         return Offer(family.name, paths, (_small(making),), is_unit=False)
@@ -205,7 +214,7 @@ def _tables(making: _Making, key: Key) -> None:
         tokens = file.view.tokens
         a, b = one.table.type_first, one.table.type_last
         spelled = file.view.source.data[tokens[a].start : tokens[b].end]
-        edits += emit.table_edits(file, one, texts.get((file.path, a), spelled))
+        edits += emit.table_edits(file, one, texts.get((file.path, a), spelled), style_of(file.view.source))
     making.findings.append(
         Finding(
             emit.TABLE,

@@ -1,0 +1,147 @@
+"""Rewrites that are made only when they are selected: they have units of their own, beside those of the torch job.
+
+Such a unit is checked as the others are. It lies in files with or without torch, so what is known about its files is
+added to the analysis here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torchless.analysis import Analysis, Analyst
+from torchless.facts.model import FunctionFact
+from torchless.facts.typing import make_view
+from torchless.model import Edit, Finding
+from torchless.options import MigrateOptions
+from torchless.plan.collect import Collected
+from torchless.plan.decide import Draft, Reader
+from torchless.plan.rounds import Grouped
+from torchless.plan.suppression import Suppressor, left_alone
+from torchless.project.modules import modules_of
+from torchless.rewrites.dispatch_tables.codebase import Codebase
+from torchless.rewrites.dispatch_tables.offer import offers
+from torchless.rewrites.python_layout import read_style
+from torchless.rules.model import Ruleset
+from torchless.selection import is_cpp
+from torchless.units.build import Group, Grouping
+from torchless.units.components import Components
+from torchless.units.entities import EntityIndex, entities_of
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A unit of an optional rewrite before anything is decided about it.
+
+    ``findings`` hold its edits, or its blockers. ``paths`` are the C++ files it lies in. ``stand_ins`` are files that
+    only a build makes, as far as a check needs them: (path, text). Without ``is_unit`` the findings are remarks.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    stand_ins: tuple[tuple[str, bytes], ...] = ()
+    is_unit: bool = True
+
+
+@dataclass(frozen=True)
+class Further:
+    """``seen`` with what is known about the files of the ``drafts``; ``remarks`` belong to no unit."""
+
+    seen: Grouped
+    drafts: tuple[Draft, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+
+
+def nothing_seen(analyst: Analyst) -> Grouped:
+    """Where a migration starts from that leaves torch alone: no file looked at, no unit."""
+    analysis = Analysis(analyst.project, analyst.graph, analyst.selection, analyst.closures, {}, (), ())
+    grouping = Grouping((), Components(), {})
+    return Grouped(analysis, Collected({}), grouping, EntityIndex(()), Suppressor(Reader(analysis)))
+
+
+def further_units(analyst: Analyst, seen: Grouped, ruleset: Ruleset, options: MigrateOptions) -> Further:
+    """The units of every optional rewrite of which a code is selected."""
+    wanted = {rule.rewrite for rule in ruleset.rules if rule.opt_in and not options.dropped(rule.code)}
+    found = [offered for name in sorted(wanted & REWRITES.keys()) for offered in REWRITES[name](analyst, options)]
+    if not found:
+        return Further(seen)
+    units = [offered for offered in found if offered.is_unit]
+    edited = {e.path for o in units for f in o.findings for e in f.edits}
+    seen = _seen_with(analyst, seen, sorted(p for p in edited if is_cpp(p)))
+    drafts = [_draft(offered, seen, options) for offered in units]
+    remarks = [f for o in found if not o.is_unit for f in o.findings if not options.dropped(f.code)]
+    return Further(seen, tuple(drafts), tuple(seen.suppressor.unsuppressed(remarks)))
+
+
+def _seen_with(analyst: Analyst, seen: Grouped, paths: Sequence[str]) -> Grouped:
+    """``seen`` and what is known about the C++ files ``paths``; sources among them are parsed."""
+    analysis = seen.analysis
+    known = {tu.spec for tu in analysis.tus}
+    tus = [tu for tu in analyst.parsed(p for p in paths if p in analysis.closures) if tu.spec not in known]
+    views = dict(analysis.views)
+    read = Reader(analysis)
+    for path in paths:
+        if path not in views:
+            views[path] = make_view(read(path), [file for tu in tus for file in tu.files if file.path == path])
+    index = EntityIndex(e for view in views.values() for e in entities_of(view))
+    return replace(seen, analysis=replace(analysis, views=views, tus=(*analysis.tus, *tus)), index=index)
+
+
+def _draft(offered: Offered, seen: Grouped, options: MigrateOptions) -> Draft:
+    """What becomes of ``offered``: a comment or an option that leaves a part of it alone leaves all of it alone."""
+    advice = "select {} as well: half of it is nothing"
+    findings = [
+        left_alone(f, "--select or --ignore", advice.format(f.code)) if f.edits and options.dropped(f.code) else f
+        for f in seen.suppressor.settle(offered.findings)
+    ]
+    findings = [replace(f, unit=offered.name) for f in findings]
+    blockers = tuple(f for f in findings if f.blocks)
+    edits = () if blockers else tuple(e for f in findings for e in f.edits)
+    places = [(e.path, e.start) for e in edits] or [(f.path, f.start) for f in findings]
+    entities = {seen.index.at(path, start) for path, start in places}
+    owners = modules_of(seen.analysis.project)
+    modules = {m.name for path in offered.paths for m in owners.get(path, ())}
+    group = Group(offered.name, tuple(sorted(modules)), (), tuple(sorted(e for e in entities if e is not None)))
+    functions = tuple(sorted(_edited_functions(seen.analysis, edits)))
+    return Draft(group, tuple(findings), edits, blockers, functions, False, True, offered.stand_ins)
+
+
+def _edited_functions(analysis: Analysis, edits: Sequence[Edit]) -> Iterable[FunctionFact]:
+    return {
+        function
+        for path in {e.path for e in edits} & analysis.views.keys()
+        for function in analysis.views[path].functions
+        if any(e.path == path and function.body_start <= e.start < function.body_end for e in edits)
+    }
+
+
+def _dispatch_tables(analyst: Analyst, options: MigrateOptions) -> list[Offered]:
+    """Maps of functions as sorted tables."""
+    root = Path(analyst.project.root)
+    selection = analyst.selection
+
+    def read(path: str) -> bytes:
+        try:
+            return (root / path).read_bytes()
+        except OSError:
+            return b""
+
+    def scripts(folder: str) -> list[str]:
+        return sorted(p.name for p in (root / folder).glob("*.py") if p.is_file())
+
+    owners = modules_of(analyst.project)
+
+    def is_meant(paths: Iterable[str]) -> bool:
+        return any(
+            selection.covers(path) or any(m.name in selection.modules for m in owners.get(path, ())) for path in paths
+        )
+
+    code = Codebase(analyst.project, analyst.closures, read, scripts)
+    found = offers(code, read_style(root), options.offer_all, is_meant)
+    return [Offered(o.name, o.paths, o.findings, o.stand_ins, o.is_unit) for o in found]
+
+
+REWRITES: dict[str, Callable[[Analyst, MigrateOptions], list[Offered]]] = {"dispatch_tables": _dispatch_tables}
+"""The module of torchless/rewrites/ that a rule names -> what finds its units."""
