@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torchless.reliance.mentions import visible_text
 
-VERSION = 2
+VERSION = 3
 """Goes up whenever scan() gives something else for the same bytes."""
 
 _NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
@@ -32,6 +32,7 @@ _POINTER = re.compile(rf"\(\s*(?:{_NAME}\s*::\s*)?[*&^]+\s*(?:const\s+)?({_NAME}
 _TEMPLATES = re.compile(r"(?:template\s*<\s*>\s*)+")
 _OPERATOR = re.compile(r"\boperator\b\s*(\(\s*\)|\"\"|[^\s(\w]+|\w+)")
 _LOCAL = re.compile(r"\b(?:inline|static|template|constexpr|consteval|__forceinline__|__inline__|__device__|friend)\b")
+_LITERAL = re.compile(r"(?<![\w.])\d|\"\"")
 _CALLS = re.compile(rf"{_NAME}\s*(?:<[^;]*>)?\s*[({{]|\]\s*[({{]")
 _QUIET_PRAGMAS = ("once", "clang", "GCC", "region", "endregion", "message", "unroll", "nv_", "push_macro", "pop_macro")
 _WHOLE = re.compile(_NAME)
@@ -227,6 +228,12 @@ class _Found:
             self._add(_WHOLE.findall(part)[-1:][0] for part in _split(plain) if _WHOLE.search(part))
 
     def _declaration(self, plain: str) -> None:
+        constructed = _constructed(plain)
+        if constructed:
+            self._add([constructed])
+            if not re.search(r"\b(?:constexpr|constinit|const)\b", plain.partition("(")[0]):
+                self.effects.append(f"sets {constructed} up when the program starts")
+            return
         kind = _TYPE.search(plain)
         assigned = _assignment(plain)
         before = plain if assigned < 0 else plain[:assigned]
@@ -248,6 +255,9 @@ class _Found:
 
     def _function(self, plain: str, *, defines: bool) -> bool:
         """Take in a function or something that looks like one; False when a variable is more likely."""
+        opening = plain.index("(")
+        listed = re.compile(r"(?<!:):(?!:)").search(plain, max(_close(plain, opening), opening))
+        plain = plain[: listed.start()] if listed is not None else plain  # without a constructor's initialisers
         operator = _OPERATOR.search(plain)
         if operator is not None:
             symbol = operator[1].replace(" ", "")
@@ -256,7 +266,7 @@ class _Found:
         called = [n for n in _top_level_calls(plain) if n not in _KEYWORDS]
         pointers = _POINTER.findall(plain)
         self._add([*called, *pointers])
-        head = plain[: plain.index("(")]
+        head = plain[:opening]
         words = _WHOLE.findall(head)
         if not pointers and len(words) == 1 and words[0] not in _KEYWORDS and "::" not in head:
             self.effects.append(f"expands {words[0]}")
@@ -273,6 +283,20 @@ class _Found:
 
     def _add(self, names: Iterator[str] | list[str]) -> None:
         self.names.update(n for n in names if n not in _KEYWORDS)
+
+
+def _constructed(plain: str) -> str:
+    """The variable that ``plain`` sets up, as ``Registrar r(f(1))`` does; "" for anything else.
+
+    It is no function: a literal stands where parameters would be declared.
+    """
+    declarator = re.match(rf"[^(=]*[\w>]\s+({_NAME})\s*\(", plain)
+    if declarator is None:
+        return ""
+    close = _close(plain, declarator.end() - 1)
+    inside = plain[declarator.end() : close]
+    is_last = close >= 0 and not plain[close + 1 :].strip()
+    return declarator[1] if is_last and "=" not in inside and _LITERAL.search(inside) else ""
 
 
 def _close(text: str, at: int) -> int:
@@ -303,7 +327,20 @@ def _plain(head: str) -> str:
         head = head[: parameters.end()] + head[close:]
         position = parameters.end() + 1
         parameters = re.compile(r"\btemplate\s*<").search(head, position)
-    return head
+    return _without_arguments(head)
+
+
+def _without_arguments(head: str) -> str:
+    """``head`` with every template argument list that holds parentheses empty, as far as its first =."""
+    position = 0
+    while True:
+        match = re.compile(rf"(?<!operator)({_NAME})\s*<(?![<=])|=(?!=)").search(head, position)
+        if match is None or match[1] is None:
+            return head
+        close = _close_angle(head, match.end() - 1)
+        if close >= 0 and match[1] != "operator" and "(" in head[match.end() : close]:
+            head = head[: match.end()] + head[close:]
+        position = match.end()
 
 
 def _close_angle(text: str, at: int) -> int:

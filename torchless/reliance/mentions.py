@@ -13,7 +13,7 @@ from typing import Any
 
 from torchless.text.source import BOM
 
-VERSION = 2
+VERSION = 3
 """Goes up whenever scan() gives something else for the same bytes."""
 
 # Every alternative begins with a character of its own, by which the search jumps; raw strings are too rare to pay for.
@@ -30,6 +30,7 @@ _HIDDEN_OR_RAW = re.compile(
 _WORDS = bytes(c if c >= 0x80 or chr(c).isalnum() or c in b"_$" else 32 for c in range(256))
 _NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
 _ROOTS = ("std", "torch", "at", "c10", "caffe2", "ck_tile", "ck", "pybind11", "py")
+_SPACED = re.compile(rf"\b({'|'.join(_ROOTS)})\s+::\s*|::\s+")
 _MEMBER = re.compile(r"::(" + _NAME + ")")
 _USING = re.compile(r"using\s+namespace\s+([\w:]+)\s*;")
 _OPENED = re.compile(r"namespace\s+([\w:]+)\s*(?:\[\[[^\]]*\]\]\s*)?\{")
@@ -135,7 +136,7 @@ def _qualified(text: str) -> Iterator[str]:
     if "::" not in text:
         return
     if " ::" in text or ":: " in text or "\n::" in text or "::\n" in text:
-        text = re.sub(r"(?<=[\w$])\s+::|::\s+", "::", text)
+        text = _SPACED.sub(lambda m: f"{m[1] or ''}::", text)
     for match in _MEMBER.finditer(text):
         end = match.start()
         head = text[max(end - 10, 0) : end]
