@@ -159,7 +159,7 @@ def test_a_baseline_from_the_settings_is_found_from_below_and_written_there(chec
 @pytest.mark.parametrize("write", [[], ["--write-baseline"]])
 def test_a_baseline_that_cannot_be_used_is_an_error_and_stays(check, mini_aiter, content, write):
     (mini_aiter / "known.json").write_text(content)
-    code, lines, err = check("--baseline", "known.json", *write)
+    code, lines, err = check("--baseline", "known.json", *write, *LAUNCHES)
     assert (code, lines, err.count("\n")) == (2, [], 1)
     assert "known.json" in err and ("version 7" in err or "damaged" in err)
     assert (mini_aiter / "known.json").read_text() == content
@@ -200,11 +200,11 @@ def test_since_and_a_baseline_together(check, mini_aiter):
 
 
 def test_since_without_git_or_with_a_revision_that_is_none(check, mini_aiter):
-    code, lines, err = check("--since", "HEAD", cwd=mini_aiter)
+    code, lines, err = check("--since", "HEAD", *LAUNCHES)
     assert (code, lines, err.count("\n")) == (2, [], 1)
     assert "is not in a git tree" in err
     commit_all(mini_aiter)
-    code, lines, err = check("--since", "nosuch")
+    code, lines, err = check("--since", "nosuch", *LAUNCHES)
     assert (code, lines, err.count("\n")) == (2, [], 1)
     assert "--since nosuch: no such revision" in err
 
@@ -233,10 +233,10 @@ def test_an_excluded_file_is_not_gone_from_the_baseline(check, mini_aiter):
 
 def test_a_selection_of_nothing_is_said(check, mini_aiter):
     (mini_aiter / "docs").mkdir()
-    code, lines, err = check("docs")
+    code, lines, err = check("docs", *LAUNCHES)
     assert (code, lines) == (0, [])
     assert "No finding. Looked at 0 files and 0 translation units" in err
-    code, lines, err = check(SCALE, "--exclude", "csrc", "--force-exclude")
+    code, lines, err = check(SCALE, "--exclude", "csrc", "--force-exclude", *LAUNCHES)
     assert (code, lines) == (0, [])
     assert "0 files" in err
 
@@ -244,6 +244,6 @@ def test_a_selection_of_nothing_is_said(check, mini_aiter):
 @pytest.mark.parametrize("path", ["nowhere", "README.md", "../outside.cu"])
 def test_paths_that_cannot_be_looked_at(check, mini_aiter, path):
     (mini_aiter.parent / "outside.cu").write_text("int x;\n")
-    code, lines, err = check(SCALE, path)
+    code, lines, err = check(SCALE, path, *LAUNCHES)
     assert (code, lines, err.count("\n")) == (2, [], 1)
     assert Path(path).name in err
