@@ -61,7 +61,7 @@ def declarations(context: Context, source: str) -> Declarations:
     """The functions that are declared in what ``source`` reads, in any pass."""
     out: dict[str, list[Declared]] = {}
     files = {path for closure in context.closures_of(source) for path in closure.via if path not in closure.outside}
-    for path, rows in scans(context, files, "declared", _VERSION, _scan):
+    for path, rows in scans(context, files, "declared functions", _VERSION, _scan):
         for name, start, returns, params, defines in rows:
             out.setdefault(name.rsplit("::", 1)[-1], []).append(Declared(path, start, name, returns, params, defines))
     return out
