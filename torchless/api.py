@@ -19,6 +19,7 @@ from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.optional import further_units, nothing_seen
 from torchless.plan.outcome import placed, unit_of
+from torchless.plan.remarks import remarks
 from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
 from torchless.project.discover import ProjectError, find_root, load
 from torchless.project.model import Project
@@ -142,10 +143,11 @@ def _migrate(
     drafts, assembled, proof = proved([*drafts, *further.drafts], seen, options, progress)
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
+    told = remarks(seen, drafts, options.dropped)
     linted = {rule.code for rule in ruleset.rules if rule.lint or rule.opt_in}
     everything = not (options.select or options.ignore)
     stale = seen.suppressor.stale(looked_at, lambda p: everything and not any(code.startswith(p) for code in linted))
-    left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys())]
+    left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys()), *told]
     left = left if options.takes_torch_out else []
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     result = MigrateResult(

@@ -124,6 +124,8 @@ def test_p21_what_no_pass_compiles_is_said(unix: Ran) -> None:
         "void signature(torch::Tensor& x,",
         "run(x.data_ptr<float>(), 1);",
     }
+    (told,) = unix.findings(TOGETHER, "TL012")
+    assert lines[told.line - 1].startswith("torch::Tensor never(")
 
 
 def test_p42_the_ledger_names_the_handler(unix: Ran) -> None:

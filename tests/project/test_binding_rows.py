@@ -94,6 +94,14 @@ def test_function_like_and_nested_definitions() -> None:
     assert macros('#ifdef A\n#  define A_PYBIND m.def("f", &f)\n#else\n#define A_PYBIND m.def("g", &g)\n#endif\n') != []
 
 
+def test_what_no_configuration_compiles_binds_nothing() -> None:
+    dead = '#if 0\n#define OLD_PYBIND m.def("f", &f);\n#endif\n#if WITH_B\n#define B_PYBIND m.def("b", &b);\n#endif\n'
+    assert [name for name, _ in macros(dead)] == ["B_PYBIND"]
+    text = 'PYBIND11_MODULE(N, m)\n{\n#if 1\nm.def("f", &f);\n#else\nm.def("old", &old);\n#endif\n}\n'
+    (tu,) = binding_tus(SourceFile("ops.cu", text.encode()))
+    assert [row.name for row in tu.rows] == ["f"]
+
+
 def test_module_blocks() -> None:
     text = """
 /* PYBIND11_MODULE(no, m) {} */

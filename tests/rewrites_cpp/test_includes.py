@@ -58,6 +58,15 @@ def includes(
             "// licence\n#ifndef X_H\n#define X_H\n#include <torch/all.h>\nint x;\n#endif // X_H\n",
             '// licence\n#ifndef X_H\n#define X_H\n#include "aiter_tensor.h"\nint x;\n#endif // X_H\n',
         ),
+        # what only dead code uses goes, and the dead code stays with its conditional
+        (
+            "#include <torch/all.h>\n#if 0\nat::Half x;\n#endif\nint x;\n",
+            '#include "aiter_tensor.h"\n#if 0\nat::Half x;\n#endif\nint x;\n',
+        ),
+        (
+            "#include <cmath>\n#if 1\n#include <torch/all.h>\n#else\nint y;\n#include <c10/a.h>\n#endif\nint x;\n",
+            '#include "aiter_tensor.h"\n#include <cmath>\n#if 1\n#else\nint y;\n#include <c10/a.h>\n#endif\nint x;\n',
+        ),
         # into its place in a sorted group
         (
             '#include "a.h"\n#include "b.h"\n#include "c.h"\n#include <torch/all.h>\nint x;\n',

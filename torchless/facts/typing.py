@@ -14,6 +14,7 @@ from functools import cached_property
 from torchless.facts.declarations import Declaration, find_aliases, find_declarations
 from torchless.facts.model import FileFacts, FunctionFact, NameFact
 from torchless.model import Confidence
+from torchless.text.dead import split_dead
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_angle, match_backward, match_forward
 from torchless.text.source import SourceFile
 
@@ -77,7 +78,8 @@ class TypeAnswer:
 class FileView:
     """One file as the rules see it: its bytes, its code tokens, and the facts at their offsets.
 
-    ``tokens`` are without blanks and comments; indexes into it are what the functions below take and give.
+    ``tokens`` are without blanks, comments and code that no configuration compiles (``dead``, see text/dead.py);
+    indexes into it are what the functions below take and give.
     """
 
     source: SourceFile
@@ -85,6 +87,7 @@ class FileView:
     facts: Mapping[int, tuple[NameFact, ...]]
     functions: tuple[FunctionFact, ...] = ()
     foreign_aliases: Mapping[str, str] = field(default_factory=dict)  # spelled name -> canonical, from included headers
+    dead: tuple[Token, ...] = ()
 
     @cached_property
     def index_at(self) -> dict[int, int]:
@@ -115,12 +118,14 @@ def make_view(
         for fact in file_facts.names:
             names.setdefault(fact.offset, set()).add(fact)
         functions.update(file_facts.functions)
+    live, dead = split_dead(code_tokens(lex(source.data)))
     return FileView(
         source,
-        code_tokens(lex(source.data)),
+        live,
         {offset: tuple(sorted(found)) for offset, found in names.items()},
         tuple(sorted(functions)),
         foreign_aliases or {},
+        tuple(dead),
     )
 
 

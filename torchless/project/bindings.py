@@ -14,10 +14,11 @@ from typing import Any
 
 from torchless.index import Index
 from torchless.project.model import BindingArg, BindingMacro, BindingRow, BindingTu
+from torchless.text.dead import live_tokens
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_angle, match_forward
 from torchless.text.source import SourceFile
 
-_VERSION = 1  # of what is stored in an index for the same bytes
+_VERSION = 2  # of what is stored in an index for the same bytes
 MACRO_SUFFIX = "_PYBIND"
 SETTER_MACRO = "AITER_SET_STREAM_PYBIND"
 SETTER_NAME = "_set_current_hip_stream"  # what the target's dispatcher calls before each develop op
@@ -131,7 +132,7 @@ def _expanding(tu: BindingTu, known: set[str]) -> BindingTu:
 
 def _binding_blocks(source: SourceFile) -> list[BindingTu]:
     """As binding_tus(), but with every name of the body as a macro."""
-    tokens = [t for t in code_tokens(lex(source.data)) if not t.directive]
+    tokens = [t for t in live_tokens(code_tokens(lex(source.data))) if not t.directive]
     found = []
     for i, token in enumerate(tokens):
         if token.kind is not Kind.NAME or token.text != MODULE_MACRO:
@@ -287,9 +288,7 @@ def _definitions(data: bytes) -> Iterator[list[Token]]:
     """The code tokens of each #define of ``data``, from the macro's name on."""
     current: list[Token] | None = None
     awaiting = False
-    for token in lex(data):
-        if token.kind <= Kind.COMMENT:
-            continue
+    for token in live_tokens(code_tokens(lex(data))):
         if token.kind is Kind.DIRECTIVE or token.directive != "define":
             if current:
                 yield current

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from torchless.facts.typing import FileView
 from torchless.model import Edit
 from torchless.rewrites.scopes import Scopes
-from torchless.text.lexer import Kind, Token, lex
+from torchless.text.dead import split_dead
+from torchless.text.lexer import Kind, Token, code_tokens, lex
 from torchless.text.source import SourceFile
 
 
@@ -163,10 +164,10 @@ def emptied_conditionals(source: SourceFile, removed: Iterable[IncludeLine], tok
         elif stack and token.kind is Kind.DIRECTIVE:
             stack[-1] = (stack[-1][0], False)
     regions = [Conditional(*_line_bounds(source, start, end)) for start, end in found]
-    comments = [t for t in lex(source.data) if t.kind is Kind.COMMENT]
-    bare = [
-        r for r in regions if not any(r.start <= c.start < r.end and not _trails(source, c, removed) for c in comments)
-    ]
+    everything = lex(source.data)
+    comments = [t for t in everything if t.kind is Kind.COMMENT and not _trails(source, t, removed)]
+    kept = [t.start for t in (*comments, *split_dead(code_tokens(everything))[1])]
+    bare = [r for r in regions if not any(r.start <= start < r.end for start in kept)]
     return [r for r in bare if not any(o.start <= r.start and r.end <= o.end and o != r for o in bare)]
 
 

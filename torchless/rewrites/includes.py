@@ -23,6 +23,7 @@ from torchless.rewrites.include_lines import (
 )
 from torchless.rewrites.scopes import Scopes, find_scopes
 from torchless.rewrites.std_headers import Provided, lost_headers, used_headers
+from torchless.text.dead import live_tokens
 from torchless.text.edits import apply
 from torchless.text.lexer import Kind, Token, code_tokens, lex
 
@@ -109,7 +110,7 @@ def rewrite_includes(
     concerned = any(is_torch(line.header) or _base(line) in (INTEROP, DISPATCH) for line in lines)
     if not (concerned or mine or requires or own_headers or lost_torch):
         return []
-    after = code_tokens(lex(apply(view.source.data, mine)))
+    after = live_tokens(code_tokens(lex(apply(view.source.data, mine))))
     new_text = [t for e in mine for t in code_tokens(lex(e.new))]
     plan = _Plan(view, scopes, lines, after, new_text, is_torch, provided)
     plan.take_out()
