@@ -170,7 +170,9 @@ class Loss:
         known = self.facts.headers
         narrow = known.narrow.get(edge.target)
         if narrow is not None:
+            declared = self.facts.declared_in(self.view)
             uses = [] if known.is_within(edge.target, left) else narrow.used(seen.mentions)
+            uses = [name for name in uses if name not in declared]
         elif any(families.family(header, True) == families.TORCH and header not in known.narrow for header in left):
             uses = []
         else:

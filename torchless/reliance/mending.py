@@ -16,10 +16,10 @@ from torchless.reliance.facts import Facts, View
 from torchless.reliance.vestige import Verdict
 from torchless.rewrites.include_lines import IncludeLine, contiguous, include_lines, removal
 from torchless.rewrites.scopes import find_scopes
-from torchless.text.lexer import code_tokens, lex
+from torchless.text.lexer import Kind, Token, code_tokens, lex
 from torchless.text.source import SourceFile
 
-_ROWS_VERSION = 1
+_ROWS_VERSION = 2
 _INCLUDE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*(?:#|%:|/\*)[^\n]*\binclude\b[^\n]*\n?", re.M)
 _DIRECTIVE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w+)", re.M)
 _PRAGMA = re.compile(rb"IWYU\s+pragma:\s*(\w+)")
@@ -140,10 +140,23 @@ def _rows(data: bytes) -> tuple[tuple[object, ...], ...]:
     first = _DIRECTIVE.search(data)
     end = len(data) if first is not None and first[1].startswith(b"if") else last
     view = FileView(SourceFile("", data), code_tokens(lex(data, 0, end)), {})
+    within = _in_braces(view.tokens)
     return tuple(
-        (r.header, r.start, r.end, r.header_start, r.header_end, r.conditions, r.in_code)
+        (r.header, r.start, r.end, r.header_start, r.header_end, r.conditions, r.in_code or r.header_start in within)
         for r in include_lines(view, find_scopes(view.tokens))
     )
+
+
+def _in_braces(tokens: Iterable[Token]) -> set[int]:
+    """Where headers are named within braces, those included that nothing of ``tokens`` closes any more."""
+    depth = 0
+    found = set()
+    for token in tokens:
+        if token.kind is Kind.HEADER and depth > 0:
+            found.add(token.start)
+        elif not token.directive and token.text in (b"{", b"}"):
+            depth += 1 if token.text == b"{" else -1
+    return found
 
 
 def _edits(
