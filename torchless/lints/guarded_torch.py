@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchless.closure.model import Closure, Edge
+from torchless.facts.typing import FileView
 from torchless.lints.context import Context
 from torchless.model import Edit, Finding, Tier
 from torchless.reliance import families
@@ -13,7 +14,9 @@ from torchless.reliance.guarded import guards_of, uses_types
 from torchless.reliance.lines import base, line_finding, way_to_heavy
 from torchless.reliance.mending import include_rows
 from torchless.reliance.recall import recalled
+from torchless.rewrites.include_lines import file_start
 from torchless.rewrites.opus_guard import OptOutGuard
+from torchless.text.lexer import code_tokens, lex
 
 CODE = "TL114"
 
@@ -85,10 +88,13 @@ def _passes(facts: Facts, closures: Sequence[Closure]) -> str:
 
 
 def _define(facts: Facts, source: str, guard: OptOutGuard) -> tuple[Edit, ...]:
-    """``#define`` of the opt-out in front of the first include that is always compiled."""
-    row = next((row for row in include_rows(facts.context, source) if row.movable), None)
-    if row is None:
-        return ()
+    """``#define`` of the opt-out in front of the first include, or of all code where that stands below an #if."""
     text = facts.context.source(source)
-    new = f"#define {guard.macro}".encode() + text.eol_at(row.start)
-    return (Edit(source, row.start, row.start, new, CODE),)
+    rows = include_rows(facts.context, source)
+    if not rows:
+        return ()
+    place = rows[0].start
+    if not rows[0].movable:
+        place = file_start(FileView(text, code_tokens(lex(text.data, 0, rows[0].end)), {}))
+    new = f"#define {guard.macro}".encode() + text.eol_at(place)
+    return (Edit(source, place, place, new, CODE),)
