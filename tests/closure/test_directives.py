@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import marshal
 
 import pytest
@@ -21,6 +22,7 @@ from torchless.closure.directives import (
     scan_directives,
 )
 from torchless.facts.includes import scan_includes
+from torchless.text.lexer import Kind, code_tokens, lex
 
 
 def kinds(text: str) -> list[int]:
@@ -178,8 +180,9 @@ def test_lines_of_operations_add_up() -> None:
 
 
 PIECES = [
-    "#if A\n", "#ifdef B\n", "#elif 1\n", "#else\n", "#endif\n", '#include "a.h"\n', "#define X 1\n", "/*", "*/", "//",
-    '"', "'", 'R"(', ')"', "\\\n", "\n", "\r", "\r\n", " ", "x", "1", "#", "\\", "%:", "\0", "é", "#undef", "defined(",
+    "#if A\n", "#ifdef B\n", "#elif 1\n", "#else\n", "#endif\n", '#include "a.h"\n', "#define X 1\n", "#", "#undef",
+    "/*", "*/", "//", "/", "*", '"', "'", 'R"(', ')"', "\\\n", "\\", "\n", "\r", "\r\n", " ", "x", "1", "%:", "\0", "é",
+    "defined(",
 ]  # fmt: skip
 
 
@@ -202,6 +205,18 @@ def test_includes_are_those_that_the_include_scanner_finds(text: str) -> None:
     data = text.replace("\r", "").encode()  # a lone return ends no line there
     found = [(o[2], o[4]) for o in scan_directives(data)[0] if o[0] == INCLUDE and o[5] != COMPUTED]
     assert found == [(i.offset, i.spelled) for i in scan_includes(data) if not i.computed]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_conditions_are_those_that_the_lexer_finds(text: str) -> None:
+    data = text.replace("\r", "").replace("%:", "").replace("\\\n", " \\\n ").encode()  # nobody splits tokens
+    words = {b"if", b"ifdef", b"elif", b"else"}
+    pairs = itertools.pairwise(code_tokens(lex(data)))
+    expected = [s.start for s, keyword in pairs if s.kind is Kind.DIRECTIVE and keyword.text in words]
+    program = scan_directives(b"#if 0\n" * 99 + data)[0]  # no stray arms
+    found = [operation[2] - 99 * 6 for operation in program if operation[0] in (IF, ELIF, ELSE)]
+    assert [offset for offset in found if offset >= 0] == expected
 
 
 @given(st.binary(max_size=60))

@@ -1,4 +1,8 @@
-"""Finds the preprocessor directives in a file's bytes and makes the program of them that `directives` describes."""
+"""Finds the preprocessor directives in a file's bytes and makes the program of them that `directives` describes.
+
+Only the places where a directive, a block comment or a raw string may start are looked at, which in C++ are few. A
+comment or literal of which the opening itself is split over two lines by a backslash is not recognised.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +137,7 @@ def _hidden(data: bytes, start: int, at: int, opening: bytes) -> tuple[int, int,
     ``start`` is where the logical line starts, outside of any.
     """
     between = data[start:at]
-    if b'"' not in between and b"'" not in between and b"//" not in between:
+    if b'"' not in between and b"'" not in between and data.find(b"//", start, at + 1) < 0:
         if opening == b"/*":
             close = data.find(b"*/", at + 2)
             return at, len(data) if close < 0 else close + 2, True
