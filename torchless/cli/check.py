@@ -15,6 +15,7 @@ from torchless import baseline, config
 from torchless.check import check as run_check
 from torchless.cli.output import emit, save, say
 from torchless.errors import UsageError
+from torchless.exitcodes import NOTHING_LEFT, SOMETHING_LEFT
 from torchless.model import CheckResult
 from torchless.news import baseline_file
 from torchless.options import CheckOptions
@@ -34,6 +35,7 @@ _PATHS_SHOWN = 3  # in the command that mends
 @click.option("--module", "modules", multiple=True, metavar="NAME", help="Check this module (repeatable).")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules: TL1,TL711 (prefixes work).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Without these rules.")
+@click.option("--certify", "certified", multiple=True, metavar="MODULE", help="Only say whether MODULE is torch-free.")
 @click.option("--since", metavar="REV", help="Only what the change since this git revision touches.")
 @click.option("--baseline", metavar="FILE", help="Findings in this file are known: they do not count.")
 @click.option("--write-baseline", is_flag=True, help=f"Make all findings known: in --baseline, or {baseline.DEFAULT}.")
@@ -57,6 +59,7 @@ def check(
     seen: dict[str, Any],
     /,
     paths: tuple[str, ...],
+    certified: tuple[str, ...],
     write_baseline: bool,
     output_format: str,
     output_file: str | None,
@@ -81,6 +84,8 @@ def check(
     options = config.merge(config.load_config(start), flags, CheckOptions(paths or everything, record=write_baseline))
     names = {rule.code: rule.name for rule in entries(options.rule_files)}
     config.check_codes((*options.select, *options.ignore), names)
+    if certified:
+        return _certify(certified, options, start, output_format, output_file, color)
     if write_baseline and options.since:
         raise UsageError("--write-baseline makes all findings known: leave --since out")
 
@@ -114,6 +119,25 @@ def check(
     if not quiet:
         say("".join(f"{line}\n" for line in summary(checked, to_people)))
     return checked.exit_code
+
+
+def _certify(
+    names: Sequence[str], options: CheckOptions, start: Path, output_format: str, output_file: str | None, color: str
+) -> int:
+    """Print the certificates of the modules ``names``; the exit code is 1 when one is not free of torch."""
+    from torchless.certify import certify_modules  # here: a hook never asks for it
+    from torchless.report import certified
+
+    if output_format not in ("text", "json"):
+        raise UsageError(f"--certify prints text or json, not {output_format}")
+    certificates = certify_modules(names, options, start)
+    if output_format == "json":
+        data = certified.to_json(certificates)
+    else:
+        in_color = wants_color(color, sys.stdout) if output_file in (None, "-") else color == "always"
+        data = certified.text(certificates, painter(in_color))
+    _deliver(data.encode("utf-8", "surrogateescape"), output_file)
+    return NOTHING_LEFT if all(c.torch_free for c in certificates) else SOMETHING_LEFT
 
 
 def _data(checked: Checked, output_format: str, paint: Paint, verbose: bool, rule_files: tuple[str, ...]) -> str:

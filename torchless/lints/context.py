@@ -78,11 +78,14 @@ class Context:
             return compute(b"")
 
     def unit_sources(self) -> tuple[str, ...]:
-        """Every source that the question is about, sorted: those asked for, and those that reach an asked header."""
+        """Every source that the question is about, sorted: those asked for, and those that reach an asked header.
+
+        A header that no source reaches, because only generated ones include it, stands for itself.
+        """
         sources = set(self.project.sources)
         wanted = {path for path in self.files if path in sources}
         for path in self.files - wanted:
-            wanted |= self.users(path)
+            wanted |= self.users(path) or {path}
         return tuple(sorted(wanted))
 
     def units(self) -> Mapping[str, tuple[Closure, ...]]:

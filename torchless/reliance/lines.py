@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from torchless.closure.chains import chain
 from torchless.closure.model import Edge
 from torchless.model import Edit, Finding, Related, Tier
 from torchless.reliance import families
@@ -88,12 +89,22 @@ def line_finding(
     edits: Sequence[Edit] = (),
     help_text: str = "",
 ) -> Finding:
-    """A finding on the header's name in the line of ``way[0]``; the rest of the way explains it."""
+    """A finding on the header's name in the line of ``way[0]``.
+
+    What explains it is the shortest way from a unit to that line, where it stands in a header, and the rest of ``way``.
+    """
     edge = way[0]
     row = line_of(facts.context, edge).row
     start, end = (row.header_start, row.header_end) if row is not None else (edge.offset, edge.offset + 1)
-    related = tuple(Related(step.includer, step.line, f"includes {step.spelled}") for step in way[1:])
+    steps = (*_way_from_unit(facts, edge), *way[1:])
+    related = tuple(Related(step.includer, step.line, f"includes {step.spelled}") for step in steps)
     return Finding(code, message, edge.includer, start, end, tier, tuple(edits), help=help_text, related=related)
+
+
+def _way_from_unit(facts: Facts, edge: Edge) -> Sequence[Edge]:
+    """The directives from a unit that takes ``edge`` to the file that it stands in, on the shortest way."""
+    ways = [(view.source, chain(view.closure, edge.includer)) for view in takers(facts, edge)]
+    return min(ways, key=lambda row: (len(row[1]), row[0]))[1] if ways else ()
 
 
 def shown(edge: Edge) -> str:
