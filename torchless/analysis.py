@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -182,10 +183,17 @@ def _with_bare_calls(view: FileView) -> FileView:
 
 
 def _parse_findings(tus: Sequence[TuFacts]) -> list[Finding]:
-    """TL002 for headers that nobody could find, TL003 for units that did not parse at all; each once."""
+    """TL002: headers that nobody could find; TL003: units that did not parse; TL004: what nothing closes. Each once."""
     out: dict[tuple[str, str, int], Finding] = {}
     for tu in tus:
         if tu.failure:
+# Errors after which the parser no longer knows which text belongs to what. Source: clang's own messages.
+_UNREADABLE = re.compile(
+    r"unterminated (?:conditional directive|/\* comment)|raw string missing terminating|#\w+ without #if"
+    r"|expected '}'|extraneous closing brace|version control conflict marker"
+)
+
+
             text = f"{tu.spec.source} could not be parsed: {tu.failure}"
             finding = Finding("TL003", text, tu.spec.source, 0, 0, Tier.DISPLAY, confidence=Confidence.SYNTACTIC)
             out[("TL003", tu.spec.source, 0)] = finding
@@ -195,3 +203,16 @@ def _parse_findings(tus: Sequence[TuFacts]) -> list[Finding]:
                 finding = Finding("TL002", text, include.path, include.offset, include.offset + 1, Tier.DISPLAY)
                 out[("TL002", include.path, include.offset)] = finding
     return [out[key] for key in sorted(out)]
+        for found in tu.diagnostics:
+            if _UNREADABLE.match(found.message) and is_cpp(found.path) and not found.path.startswith(("<", "/")):
+                text = f"{found.message}: what stands around it may have been read wrongly"
+                out[("TL004", found.path, found.offset)] = Finding(
+                    "TL004",
+                    text,
+                    found.path,
+                    found.offset,
+                    found.offset,
+                    Tier.DISPLAY,
+                    confidence=Confidence.SYNTACTIC,
+                    help="close it, or give the macro that does with -D, and run again",
+                )

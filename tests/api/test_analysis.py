@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from torchless.analysis import Analyst
-from torchless.facts.model import FileFacts, FunctionFact, IncludeFact, TuFacts, TuSpec
+from torchless.facts.model import Diagnostic, FileFacts, FunctionFact, IncludeFact, TuFacts, TuSpec
 from torchless.project.discover import load
 from torchless.project.model import Project
 from torchless.selection import select
@@ -63,6 +63,23 @@ def test_each_unit_is_parsed_once_in_both_passes(make: Make, asked: list[TuSpec]
     assert [s.source for s in asked] == [NORM, NORM, SCALE, SCALE]
     assert [tu.spec.source for tu in analysis.tus] == [NORM, NORM]
     assert [tu.spec.source for tu in wider.tus] == [NORM, NORM, SCALE, SCALE]
+
+
+def test_what_nothing_closes_is_told_once(make: Make) -> None:
+    errors = [
+        Diagnostic(SCALE, 5, 2, 3, 1, "unterminated conditional directive"),
+        Diagnostic(SCALE, 9, 3, 3, 3, "expected '}'"),
+        Diagnostic(SCALE, 12, 3, 3, 3, "expected ')'"),
+        Diagnostic("<stubs>/torch/all.h", 7, 2, 3, 3, "expected '}'"),
+        Diagnostic("/usr/include/x.h", 7, 2, 3, 3, "extraneous closing brace ('}')"),
+    ]
+    analysis = make(SCALE, found=lambda spec: TuFacts(spec, diagnostics=tuple(errors))).look([SCALE])
+    told = [f for f in analysis.findings if f.code == "TL004"]
+    assert [(f.path, f.start, f.message.partition(":")[0]) for f in told] == [
+        (SCALE, 5, "unterminated conditional directive"),
+        (SCALE, 9, "expected '}'"),
+    ]
+    assert not any(f.blocks or f.edits for f in told)
 
 
 def test_both_ways_of_building_with_ck_where_it_is_there(make: Make, asked: list[TuSpec]) -> None:
