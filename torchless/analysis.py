@@ -26,7 +26,8 @@ class Analysis:
     """What is known about the files that a selection reaches.
 
     ``views`` holds every project file that could have torch in it; ``closures`` maps every source of the project to the
-    project files it reaches, itself included; ``tus`` are the parsed units, in the order of their specs.
+    project files it reaches, itself included; ``tus`` are the parsed units, in the order of their specs. ``specs``
+    gives every way to parse a source, parsed or not, with what the user adds to the command line.
     """
 
     project: Project
@@ -36,6 +37,7 @@ class Analysis:
     views: Mapping[str, FileView]
     tus: tuple[TuFacts, ...]
     findings: tuple[Finding, ...]
+    specs: Callable[[str], Sequence[TuSpec]]
 
     @property
     def root(self) -> Path:
@@ -100,11 +102,13 @@ class Analyst:
         asked = {h for h in self.project.headers if self.selection.covers(h) and self._texts.torchy(h)}
         views = _views(sorted(files | asked), self._texts, tus)
         findings = [*_parse_findings(tus), *self._texts.failures]
-        return Analysis(self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings))
+        return Analysis(
+            self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings), self.specs
+        )
 
     def parsed(self, sources: Iterable[str]) -> tuple[TuFacts, ...]:
         """The facts of ``sources`` in every pass, in their order, whether or not there is torch in them."""
-        specs = [spec for source in sources for spec in self._specs(source)]
+        specs = [spec for source in sources for spec in self.specs(source)]
         missing = [spec for spec in specs if spec not in self._tus]
         self._tus.update(zip(missing, self._parse_many(missing), strict=True))
         return tuple(self._tus[spec] for spec in specs)
@@ -113,7 +117,8 @@ class Analyst:
         closure = self.graph.closure_of(source)
         return bool(torch_headers(closure)) or any(self._texts.torchy(path) for path in self.closures[source])
 
-    def _specs(self, source: str) -> list[TuSpec]:
+    def specs(self, source: str) -> list[TuSpec]:
+        """Every way to parse ``source``, with what the user adds to the command line."""
         return [
             replace(
                 spec,
@@ -182,11 +187,6 @@ def _with_bare_calls(view: FileView) -> FileView:
     return replace(view, foreign_aliases=functions) if functions else view
 
 
-def _parse_findings(tus: Sequence[TuFacts]) -> list[Finding]:
-    """TL002: headers that nobody could find; TL003: units that did not parse; TL004: what nothing closes. Each once."""
-    out: dict[tuple[str, str, int], Finding] = {}
-    for tu in tus:
-        if tu.failure:
 # Errors after which the parser no longer knows which text belongs to what. Source: clang's own messages.
 _UNREADABLE = re.compile(
     r"unterminated (?:conditional directive|/\* comment)|raw string missing terminating|#\w+ without #if"
@@ -194,6 +194,11 @@ _UNREADABLE = re.compile(
 )
 
 
+def _parse_findings(tus: Sequence[TuFacts]) -> list[Finding]:
+    """TL002: headers that nobody could find; TL003: units that did not parse; TL004: what nothing closes. Each once."""
+    out: dict[tuple[str, str, int], Finding] = {}
+    for tu in tus:
+        if tu.failure:
             text = f"{tu.spec.source} could not be parsed: {tu.failure}"
             finding = Finding("TL003", text, tu.spec.source, 0, 0, Tier.DISPLAY, confidence=Confidence.SYNTACTIC)
             out[("TL003", tu.spec.source, 0)] = finding
@@ -202,7 +207,6 @@ _UNREADABLE = re.compile(
                 text = f"{include.spelled} was not found and was taken as empty"
                 finding = Finding("TL002", text, include.path, include.offset, include.offset + 1, Tier.DISPLAY)
                 out[("TL002", include.path, include.offset)] = finding
-    return [out[key] for key in sorted(out)]
         for found in tu.diagnostics:
             if _UNREADABLE.match(found.message) and is_cpp(found.path) and not found.path.startswith(("<", "/")):
                 text = f"{found.message}: what stands around it may have been read wrongly"
@@ -216,3 +220,4 @@ _UNREADABLE = re.compile(
                     confidence=Confidence.SYNTACTIC,
                     help="close it, or give the macro that does with -D, and run again",
                 )
+    return [out[key] for key in sorted(out)]

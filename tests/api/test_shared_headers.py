@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import pytest
+
 from tests.api.conftest import SCALE, TARGET, Checkout, configuration
 from torchless import api
 
@@ -67,6 +69,18 @@ def test_what_an_outsider_lives_on_stays_until_it_moves_too(write: Write) -> Non
     assert [f.path for f in ran.findings("a.cu:a", "TL009")] == ["include/shared.h"]
     # all together it goes
     assert TORCH not in checkout.migrate("a.cu", "c.cu").new["include/shared.h"]
+
+
+@pytest.mark.parametrize("given", [{}, {"defines": ("WIDE",), "include_dirs": ("extra",)}])
+def test_what_the_user_adds_to_command_lines_holds_for_outsiders_too(write: Write, given: dict[str, object]) -> None:
+    """c.cu lives on the header's torch with -D alone, and reaches the header with -I alone."""
+    narrow = "#ifdef WIDE\nvoid c(const torch::Tensor& x) { x.dim(); }\n#endif\n"
+    outsider = {"c.cu": f'#include "shared.h"\n#include <found.h>\n{narrow}', "extra/found.h": "#define FOUND 1\n"}
+    ran = write({**FILES, **outsider}).migrate("a.cu", **given)
+    assert ran.statuses == {"a.cu:a": "migrated"}
+    assert (TORCH in ran.new["include/shared.h"]) is bool(given)
+    kept = [f.message for f in ran.findings("a.cu:a", "TL101") if not f.edits]
+    assert [m.endswith("(not yet: c.cu lives on it)") for m in kept] == [True] * bool(given)
 
 
 def test_an_outsider_that_breaks_for_another_reason_backs_the_unit_out(write: Write) -> None:

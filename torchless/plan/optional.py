@@ -56,7 +56,7 @@ class Further:
 
 def nothing_seen(analyst: Analyst) -> Grouped:
     """Where a migration starts from that leaves torch alone: no file looked at, no unit."""
-    analysis = Analysis(analyst.project, analyst.graph, analyst.selection, analyst.closures, {}, (), ())
+    analysis = Analysis(analyst.project, analyst.graph, analyst.selection, analyst.closures, {}, (), (), analyst.specs)
     grouping = Grouping((), Components(), {})
     return Grouped(analysis, Collected({}), grouping, EntityIndex(()), Suppressor(Reader(analysis)))
 

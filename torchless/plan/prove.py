@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from torchless.analysis import Analysis
 from torchless.facts.flags import STUB_PREFIX
-from torchless.facts.includes import specs_of
 from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.facts.typing import FileView, token_at
 from torchless.model import Edit
@@ -64,11 +63,10 @@ def prove(
     index: EntityIndex,
     parse_many: ParseMany,
     run_checks: RunChecks,
-    arch: str,
 ) -> Proof:
     """Check every translation unit that sees an edit of ``drafts`` and hand the results to the units they concern."""
     doubtful = suspects(drafts, analysis.views)
-    jobs = _jobs(drafts, assembled, analysis, index, parse_many, arch, [s.place for s in doubtful])
+    jobs = _jobs(drafts, assembled, analysis, index, parse_many, [s.place for s in doubtful])
     results = run_checks(jobs)
     owners = _Owners(drafts, analysis, index)
     failed: dict[str, dict[Diagnostic, list[TuSpec]]] = {}
@@ -137,7 +135,6 @@ def _jobs(
     analysis: Analysis,
     index: EntityIndex,
     parse_many: ParseMany,
-    arch: str,
     doubtful: Sequence[Place],
 ) -> list[CheckJob]:
     edited = {path: edits for path, edits in assembled.edits.items() if is_cpp(path) and edits}
@@ -146,12 +143,7 @@ def _jobs(
     by_source: dict[str, list[TuSpec]] = {}
     for spec in known:
         by_source.setdefault(spec.source, []).append(spec)
-    values = (False, True) if analysis.project.ck_dir else (False,)
-    specs: list[TuSpec] = []
-    for source in seeing:
-        specs += by_source.get(source) or specs_of(
-            analysis.project, analysis.graph, source, enable_ck=values, arch=arch
-        )
+    specs = [spec for source in seeing for spec in by_source.get(source) or analysis.specs(source)]
     unknown = [spec for spec in specs if spec not in known]
     known.update(zip(unknown, parse_many(unknown), strict=True))
     places = _places(drafts, assembled, analysis.views)

@@ -193,7 +193,6 @@ def proved(
             seen.index,
             lambda specs: parse(specs, analysis.project, options, progress),
             check_runner(analysis, options, progress),
-            options.arch,
         )
         more = _lenders(proof, assembled, analysis, lenders)
         if more:
