@@ -105,6 +105,9 @@ def test_forms_of_includes() -> None:
 def test_macros() -> None:
     text = "#define A\n#define B 1 // one\n#define C(x) x\n#define D (x)\n#undef A\n#define E do { } while (0)\n"
     assert defines(text) == [("A", ""), ("B", "1"), ("C", 3), ("D", "(x)"), ("A", 0), ("E", 2)]
+    long = "x" * 500
+    text = f"#define A 1 /* {long} */ + 1\n#define B(x) {long}\n#define C {long}\n#define D 1\n"
+    assert defines(text) == [("A", 2), ("B", 3), ("C", 2), ("D", "1")]
     assert defines('# define \\\n F \\\n 12\n#define\n#pragma pop_macro("G")\n') == [("F", "12"), ("G", 1)]
 
 

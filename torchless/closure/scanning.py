@@ -49,6 +49,7 @@ _SPLICED_END = re.compile(rb"\\[ \t\f\v]*\r?\Z")
 _DEFINITION = re.compile(rb"[ \t\f\v]*(%b)(\(?)[ \t\f\v]*(.*)" % _NAME, re.S)
 _HEADER = re.compile(rb'[ \t\f\v]*(?:<([^>]*)>|"([^"]*)")')
 _POP = re.compile(rb'pop_macro[ \t\f\v]*\([ \t\f\v]*"([^"]*)"')
+_MOST_BODY = 400  # bytes of a definition that are looked at; the value of a longer one is not known
 _USEFUL = re.compile(rb'[\w\s$()!<>=&|^~+*/%%?:,.\'"\\-]{0,200}\Z'.replace(b"%%", b"%"))
 _CONDITIONALS = {b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elifndef", b"else", b"endif"}
 _INCLUDES = {b"include", b"include_next", b"import"}
@@ -69,8 +70,13 @@ def scan(data: bytes) -> Scan:
         keyword = _KEYWORD.match(data, offset, end)
         if keyword is not None:
             text = data[keyword.end() : end]
+            is_long = keyword[1] == b"define" and len(text) > _MOST_BODY
+            if is_long:
+                text = text[:_MOST_BODY]
             if b"\\" in text or b"/" in text:
                 text = _IN_DIRECTIVE.sub(lambda m: b" " if m["splice"] or m["comment"] else m[0], text)
+            if is_long:
+                text += b"@"  # no condition can use such a value
             program.add(keyword[1], text, offset, data, end)
     return program.finished(data)
 
@@ -120,11 +126,16 @@ def _line_start(data: bytes, floor: int, at: int) -> int:
 
 def _directive_end(data: bytes, at: int) -> int:
     """The offset of the newline that ends the directive at ``at``."""
-    newline = data.find(b"\n", at)
-    newline = len(data) if newline < 0 else newline
-    line = data[at:newline]
-    if b"/*" not in line and b'R"' not in line and not line.rstrip().endswith(b"\\"):
-        return newline
+    line = at
+    while True:
+        newline = data.find(b"\n", line)
+        newline = len(data) if newline < 0 else newline
+        text = data[line:newline]
+        if b"/*" in text or b'R"' in text:
+            break
+        if not text.rstrip().endswith(b"\\") or newline == len(data):
+            return newline
+        line = newline + 1
     for token in _IN_DIRECTIVE.finditer(data, at):
         if token.lastgroup == "end":
             return token.start() if token[0] == b"\n" else token.end() - 1
