@@ -195,13 +195,23 @@ def test_a_local_is_checked_behind_its_declaration(view) -> None:
         ("    run(a && g(p.data_ptr<float>()));\n", "some paths"),
         ("    run(p.data_ptr<T>());\n", "which dtype T stands for"),
         ('    DISPATCH_X(q.scalar_type(), "f", [&] { run(p.data_ptr<cache_t>()); });\n', "which dtype cache_t"),
-        ("    run(p[0].data_ptr<float>());\n", "no name"),
+        (
+            "    run(p[0].data_ptr<float>());\n",
+            "of p[0]; the check is lost: the expression would be evaluated once more",
+        ),
+        ("    run(p.view(\n        n).data_ptr<float>());\n", "of p.view(n); the check"),
+        ("    run(p\n#if X\n    [0]\n#endif\n    .data_ptr<float>());\n", "of a tensor; the check"),
+        (
+            "    run(p.data_ptr<float\n#if X\n    2\n#endif\n    >());\n",
+            "of p; the check is lost: an #if decides on the type",
+        ),
     ],
 )
 def test_unsure_places_are_reported_without_an_edit(keeps, body: str, why: str) -> None:
     found = keeps(restore_checks, function(body))
     assert [f.code for f in found] == ["TL310"]
     assert why in found[0].message and not found[0].blocks
+    assert "#ifX" not in found[0].message and "\n" not in found[0].message
 
 
 def test_macro_bodies_are_reported_without_an_edit(keeps) -> None:

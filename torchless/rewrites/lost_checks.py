@@ -35,6 +35,7 @@ _CHECKS = frozenset({b"TORCH_CHECK", b"AITER_CHECK", b"TORCH_INTERNAL_ASSERT", b
 _DTYPE_MEMBERS = frozenset({b"dtype", b"scalar_type"})
 _MAKERS = frozenset({"at::empty", "at::zeros", "at::ones", "at::full", "at::empty_strided"})
 _WIDTH = 100
+_NO_VARIABLE = "the expression would be evaluated once more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,9 @@ def restore_checks(view: FileView) -> list[Finding]:
             continue
         block = scopes.function_of(access.member)
         if view.tokens[access.member].directive or block is None or not access.name:
-            why = "a macro body has no place for a check" if view.tokens[access.member].directive else "no name"
-            out.append(_lost(view, [access.member], [access.name or "a tensor"], why))
+            in_macro = bool(view.tokens[access.member].directive)
+            why = "a macro body has no place for a check" if in_macro else _NO_VARIABLE
+            out.append(_lost(view, [access.member], [access.shown], why))
             continue
         by_function.setdefault(block.open, []).append(access)
     for opener, found in by_function.items():
@@ -145,6 +147,10 @@ class _Restorer:
         for name, accesses in by_tensor.items():
             types = {a.type for a in accesses}
             if self._is_checked(name):
+                continue
+            if "" in types:
+                why = "an #if decides on the type"
+                out.append(_lost(self.view, [a.member for a in accesses if not a.type], [name], why))
                 continue
             if len(types) > 1:
                 continue  # read as several types: the code chooses by dtype itself

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from torchless.rewrites.heads import function_name
 from torchless.rewrites.scopes import Scopes
 from torchless.text.lexer import Kind, Token, match_angle
 
+_LONGEST = 48  # characters
 _ACCESSORS = frozenset({b"data_ptr", b"const_data_ptr", b"mutable_data_ptr"})
 
 
@@ -18,8 +20,10 @@ _ACCESSORS = frozenset({b"data_ptr", b"const_data_ptr", b"mutable_data_ptr"})
 class TypedAccess:
     """``object.data_ptr<type>()``: the indexes of the first token and of the member's name, and the texts.
 
-    ``name`` is the variable, ``optional`` says that it is an optional's value, ``dtype`` is the target's dtype of a
-    concrete type, else "". ``condition`` is the text of a ?: condition that guards the access, else "".
+    ``name`` is the variable, "" for what is none; ``shown`` is what stands before the accessor, for people.
+    ``optional`` says that it is an optional's value, ``dtype`` is the target's dtype of a concrete type, else "".
+    ``type`` is "" where an #if cuts it in two. ``condition`` is the text of a ?: condition that guards the access, else
+    "".
     """
 
     first: int
@@ -29,6 +33,7 @@ class TypedAccess:
     type: str
     dtype: str
     condition: str
+    shown: str
 
 
 def typed_accesses(view: FileView, scopes: Scopes) -> Iterator[TypedAccess]:
@@ -45,11 +50,24 @@ def typed_accesses(view: FileView, scopes: Scopes) -> Iterator[TypedAccess]:
         answer = object_class(view, i)
         if answer is not None and not answer.only("tensor", "optional_tensor"):
             continue
-        first = postfix_start(view, i - 2)
+        # the token before the . may belong to the #endif of an arm that the object stands in
+        first = postfix_start(view, i - 2) if tokens[i - 2].directive == token.directive else i - 1
         name, optional = _variable(tokens, first, i)
         type_name = _type_text(view, i + 2, close - 1)
         dtype = OF_CPP_TYPE.get(type_name, "")
-        yield TypedAccess(first, i, name, optional, type_name, dtype, _condition(view, scopes, first))
+        shown = name or _shown(view, first, i - 2)
+        yield TypedAccess(first, i, name, optional, type_name, dtype, _condition(view, scopes, first), shown)
+
+
+def _shown(view: FileView, first: int, last: int) -> str:
+    """The expression on one line, cut to a readable length; "a tensor" where an #if cuts it in two."""
+    tokens = view.tokens[first : last + 1]
+    if not tokens or any(t.directive != tokens[0].directive for t in tokens):
+        return "a tensor"
+    data = view.source.data[tokens[0].start : tokens[-1].end]
+    text = " ".join(data.replace(b"\\", b" ").decode("utf-8", "replace").split())
+    text = re.sub(r"(?<=[(\[]) | (?=[)\]])", "", text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _variable(tokens: list[Token], first: int, member: int) -> tuple[str, bool]:
@@ -67,9 +85,9 @@ def _variable(tokens: list[Token], first: int, member: int) -> tuple[str, bool]:
 
 
 def _type_text(view: FileView, first: int, last: int) -> str:
-    """The element type without const and std::, torch's own as ``at::Half``."""
+    """The element type without const and std::, torch's own as ``at::Half``; "" where an #if cuts it in two."""
     tokens = [i for i in range(first, last + 1) if view.tokens[i].text != b"const"]
-    if not tokens:
+    if not tokens or any(view.tokens[i].directive != view.tokens[first - 1].directive for i in tokens):
         return ""
     if view.tokens[tokens[-1]].kind is Kind.NAME:
         name = canonical(view, tokens[-1])
