@@ -77,7 +77,7 @@ def build(side: Side, options: TraceOptions) -> Program:
     with tempfile.TemporaryDirectory(prefix="torchless-trace-") as scratch:
         jobs = options.jobs or default_jobs()
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            support = pool.submit(_runtime_object, chain, options, Path(scratch))
+            support = pool.submit(_support, chain, "free", "all.cpp", options, Path(scratch))
             made = list(pool.map(lambda s: _unit_or_why(chain, side, s, graph, options, Path(scratch)), side.specs))
             units = [u for u in made if isinstance(u, Unit)]
             failures = {s.source: u for s, u in zip(side.specs, made, strict=True) if isinstance(u, str)}
@@ -86,7 +86,8 @@ def build(side: Side, options: TraceOptions) -> Program:
             objects = [support.result(), *(Path(u.object) for u in units)]
         flavour = next((u.flavour for u in units if u.flavour != "free"), "free")
         if flavour != "free":
-            objects.append(_torch_object(chain, flavour, options, Path(scratch)))
+            name = "torch_real.cpp" if flavour == "real" else "torch_shim.cpp"
+            objects.append(_support(chain, flavour, name, options, Path(scratch)))
         path, key, missing = _link(chain, flavour, objects, units, Path(scratch))
     kernels = {k.symbol: k for u in units for k in u.kernels}
     names = {symbol: params for u in units for symbol, params in u.names.items()}
@@ -163,14 +164,7 @@ def _unit(
     place = scratch / f"{side.name}-{store.digest(spec.source, flavour)[:12]}"
     place.mkdir(exist_ok=True)
     (place / "driver.cu").write_text(text, "utf-8", "surrogateescape")
-    front: list[str] = []
-    if flavour == "real":
-        (place / "repair.h").write_bytes(toolchain.repair_text())
-        front = toolchain.precompiled_arguments(str(_precompiled(chain, options)), str(place / "repair.h"))
-    command = [
-        chain.compiler,
-        *toolchain.common_arguments(flavour, options.arch),
-        *front,
+    arguments = [
         *toolchain.unit_arguments(spec, side.tree.root),
         *_overlay(side, place),
         *("-Xclang", f"-cuid={key[:16]}"),
@@ -178,7 +172,7 @@ def _unit(
         str(place / "driver.cu"),
         *("-o", str(place / "unit.ll")),
     ]
-    _run(command)
+    _compile(chain, flavour, arguments, options, place)
     assembly = (place / "unit.ll").read_text("utf-8", "replace")
     kernels, names = read_kernels(assembly), read_parameter_names(assembly)
     names = {symbol: params for symbol, params in names.items() if "__device_stub__" not in symbol}
@@ -229,49 +223,49 @@ def _overlay(side: Side, place: Path) -> list[str]:
     return ["-ivfsoverlay", str(overlay)]
 
 
-def _precompiled(chain: Toolchain, options: TraceOptions) -> Path:
-    """The precompiled header for units that use the real torch; built when it is not there."""
-    arguments = toolchain.common_arguments("real", options.arch)
-    key = store.digest("pch", toolchain.identity(chain, "real"), *arguments)
+def _compile(chain: Toolchain, flavour: str, arguments: Sequence[str], options: TraceOptions, place: Path) -> None:
+    """Compile with the precompiled header, and where that fails without: it is not to blame for what then fails."""
+    common = [chain.compiler, *toolchain.common_arguments(flavour, options.arch)]
+    repair = place / "repair.h"
+    repair.write_bytes(toolchain.repair_text())
+    try:
+        front = toolchain.precompiled_arguments(str(_precompiled(chain, flavour, options)), str(repair))
+        _run([*common, *front, *arguments])
+    except CompileError:
+        _run([*common, *arguments])
+
+
+def _precompiled(chain: Toolchain, flavour: str, options: TraceOptions) -> Path:
+    """The precompiled header for units of a flavour; built when it is not there."""
+    arguments = toolchain.common_arguments(flavour, options.arch)
+    key = store.digest("pch", toolchain.identity(chain, flavour), *arguments)
     kept = store.find("pch", key)
     if kept is not None:
         return kept
-    with _building:
+    with _building[flavour]:
         kept = store.find("pch", key)
         if kept is not None:
             return kept
         with tempfile.TemporaryDirectory(prefix="torchless-trace-") as scratch:
             built = Path(scratch) / "front.pch"
-            emit = ["-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp", "-c", str(RUNTIME / "torch_front.h")]
+            header = RUNTIME / ("front.h" if flavour == "free" else "torch_front.h")
+            emit = ["-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp", "-c", str(header)]
             _run([chain.compiler, *arguments, *emit, "-o", str(built)])
             return store.keep("pch", key, built)
 
 
-def _runtime_object(chain: Toolchain, options: TraceOptions, scratch: Path) -> Path:
-    return _support(chain, "free", "all.cpp", [], options, scratch)
-
-
-def _torch_object(chain: Toolchain, flavour: str, options: TraceOptions, scratch: Path) -> Path:
-    if flavour == "stand-in":
-        return _support(chain, flavour, "torch_shim.cpp", [], options, scratch)
-    repair = scratch / "repair.h"
-    repair.write_bytes(toolchain.repair_text())
-    front = toolchain.precompiled_arguments(str(_precompiled(chain, options)), str(repair))
-    return _support(chain, flavour, "torch_real.cpp", front, options, scratch)
-
-
-def _support(
-    chain: Toolchain, flavour: str, name: str, front: Sequence[str], options: TraceOptions, scratch: Path
-) -> Path:
+def _support(chain: Toolchain, flavour: str, name: str, options: TraceOptions, scratch: Path) -> Path:
     """An object of our own: the runtime, or what makes a torch ready for it."""
     arguments = toolchain.common_arguments(flavour, options.arch)
     key = store.digest("support", name, toolchain.identity(chain, flavour), *arguments)
     kept = store.find("objects", key)
     if kept is not None:
         return kept
-    built = scratch / f"{name}.o"
-    cuid = ["-Xclang", f"-cuid={key[:16]}"]
-    _run([chain.compiler, *arguments, *front, *cuid, "-c", str(RUNTIME / name), "-o", str(built)])
+    place = scratch / f"support-{name}"
+    place.mkdir(exist_ok=True)
+    built = place / "support.o"
+    own = ["-Xclang", f"-cuid={key[:16]}", "-c", str(RUNTIME / name), "-o", str(built)]
+    _compile(chain, flavour, own, options, place)
     return store.keep("objects", key, built)
 
 
@@ -339,5 +333,5 @@ def _run(command: Sequence[str]) -> None:
         raise CompileError(errors[0] if errors else f"exit code {done.returncode}", done.stderr)
 
 
-_building = threading.Lock()  # one precompiled header is enough
+_building = {flavour: threading.Lock() for flavour in ("free", "real", "stand-in")}  # one at a time is enough
 _UNDEFINED = re.compile(r"undefined reference to `([^']+)'")

@@ -14,14 +14,17 @@ from torchless.verify.trace.compare import launches
 from torchless.verify.trace.hints import Hints
 from torchless.verify.trace.inputs import Labelled, guess, mutate, rng_for, tensors_of, variations
 from torchless.verify.trace.model import Call, Record, Signature, TraceOptions
-from torchless.verify.trace.normal import message_of, place_of
+from torchless.verify.trace.normal import message_of, place_of, without_details
 
 Explorer = Generator[list[Call], list[Record], list[Call]]
 
 ROUNDS = 5
 BASES = 6  # accepted calls around which everything is tried
+VARIED = 3000  # changes to them that are tried, all together
 _ENOUGH = 10  # different things that accepted calls do: no need to look for more
 _LARGEST = 1 << 43  # bytes that one tensor may span
+
+_LARGE = re.compile(r"-?\d\d+|(?<=argument )\d|(?<=size )\d")  # numbers that do not make a refusal another one
 
 Outcome = tuple[object, ...]
 
@@ -29,7 +32,7 @@ Outcome = tuple[object, ...]
 def explore(signature: Signature, hints: Hints, options: TraceOptions) -> Explorer:
     """Explore one entry point; see the module."""
     rng = rng_for(options.seed, signature.name, "explore")
-    each = max(options.explored // (2 * ROUNDS), 10)
+    each = max(options.explored // ROUNDS, 10)
     known: dict[Outcome, list[Call]] = {}
     asked: set[Call] = set()
     batch = _fresh((guess(signature, hints, rng) for _ in range(4 * each)), asked, each)
@@ -48,7 +51,7 @@ def explore(signature: Signature, hints: Hints, options: TraceOptions) -> Explor
     bases = _bases(known)
     tried: dict[Call, Labelled] = {}
     for base in bases:
-        for labelled in islice(variations(base, signature, hints), max(options.explored // 2 // len(bases), 40)):
+        for labelled in islice(variations(base, signature, hints), max(VARIED // len(bases), 40)):
             if fits(labelled.call):
                 tried.setdefault(labelled.call, labelled)
     refused = [calls[0] for outcome, calls in known.items() if outcome[0] != "accepted"]
@@ -59,28 +62,34 @@ def explore(signature: Signature, hints: Hints, options: TraceOptions) -> Explor
 
 
 def outcome_of(record: Record) -> Outcome:
-    """What a record is an example of: the kernels and block sizes of an accepted call, the words of a refusal."""
+    """What a record is an example of: the kernels of an accepted call, the words of a refusal without its numbers."""
     if record.accepted:
-        blocks = tuple(str(e.get("block")) for e in record.events if e["event"] == "launch")
-        return ("accepted", launches(record), blocks)
-    return (record.outcome, place_of(record), re.sub(r"\d+", "0", message_of(record)))
+        return ("accepted", launches(record))
+    return (record.outcome, place_of(record), without_details(message_of(record)))
 
 
 def select(tried: Sequence[Labelled], records: Sequence[Record], limit: int) -> list[Call]:
     """At most ``limit`` of the calls, in their order, so that every kind of outcome and of change is there.
 
-    One call of each kind is taken before a second one of any. What goes through comes before what is refused.
+    One call of each kind is taken before a second one of any; each size that goes through is a kind of its own. A third
+    is for what is refused.
     """
     groups: dict[tuple[Outcome, str], list[int]] = {}
     for i, (labelled, record) in enumerate(zip(tried, records, strict=True)):
-        groups.setdefault((outcome_of(record), re.sub(r"-?\d+", "0", labelled.label)), []).append(i)
-    ordered = sorted(groups.values(), key=lambda members: (not records[members[0]].accepted, members[0]))
-    chosen: list[int] = []
-    for depth in range(max(map(len, ordered), default=0)):
-        for members in ordered:
-            if depth < len(members) and len(chosen) < limit:
-                chosen.append(members[depth])
+        label = labelled.label.partition(" for ")[0] if record.accepted else _LARGE.sub("N", labelled.label)
+        groups.setdefault((outcome_of(record), label), []).append(i)
+    through = _in_turn([m for m in groups.values() if records[m[0]].accepted])
+    refused = _in_turn([m for m in groups.values() if not records[m[0]].accepted])
+    share = max(limit * 2 // 3, limit - len(refused))
+    chosen = through[:share]
+    chosen += refused[: limit - len(chosen)]
     return [tried[i].call for i in sorted(chosen)]
+
+
+def _in_turn(groups: Sequence[Sequence[int]]) -> list[int]:
+    """The first of each group, then the second of each, and so on."""
+    deepest = max(map(len, groups), default=0)
+    return [members[depth] for depth in range(deepest) for members in groups if depth < len(members)]
 
 
 def fits(call: Call) -> bool:

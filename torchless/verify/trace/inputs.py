@@ -237,7 +237,7 @@ def _number_variations(call: Call, signature: Signature, hints: Hints) -> Iterat
             continue
         tried: Sequence[Value] = ()
         if p.base == "int64":
-            tried = (0, 1, -1, 7, 64, *_borders(hints, 12), HUGE[0], HUGE[1])
+            tried = (0, 1, 2, 3, 4, -1, 7, 64, *_borders(hints, 12), HUGE[0], HUGE[1])
         elif p.base in ("int32", "int8", "enum"):
             tried = (0, 1, 2, 3, -1, 7, 64, *(_borders(hints, 12) if p.base == "int32" else ()))
         elif p.base == "float":

@@ -44,8 +44,8 @@ class TraceOptions:
     arch: str = "gfx942"
     torch: str = "auto"
     seed: int = 1
-    calls: int = 120
-    explored: int = 1200
+    calls: int = 300
+    explored: int = 800
     jobs: int = 0
     compiler: str = ""
 

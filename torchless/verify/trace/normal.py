@@ -52,6 +52,8 @@ _DTYPE = re.compile(
     + r")\b"
 )
 
+_SHORT = re.compile(r"\b(?:" + "|".join(sorted(_DTYPES, key=len, reverse=True)) + r"|Bool|bool|Float8_\w+)\b")
+
 # A check in front of its message: "[AITER] csrc/kernels/x.cu:12 " (the target's), "csrc/kernels/x.cu:12: ".
 _PLACE = re.compile(r"^(?:\[[A-Za-z]+\] )?(\S+?\.(?:cu|cuh|cpp|h|hpp|hip|cc|inc)):(\d+):?[ \t]*", re.M)
 # A check without a message of its own, as torch and as the target put it.
@@ -116,6 +118,11 @@ def message_of(record: Record) -> str:
     if _NO_MESSAGE.fullmatch(text.strip()):
         return ""
     return _DTYPE.sub(lambda m: _DTYPE_OF[m[1]], " ".join(text.split()))
+
+
+def without_details(message: str) -> str:
+    """A message from message_of() with every dtype as T and every number as 0: what kind of message it is."""
+    return re.sub(r"-?\d+", "0", _SHORT.sub("T", message))
 
 
 def place_of(record: Record) -> str:

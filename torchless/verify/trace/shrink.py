@@ -10,7 +10,7 @@ from torchless.verify.trace.explore import fits
 from torchless.verify.trace.inputs import dense, resized, tensor, tensors_of, with_arg, with_each_tensor
 from torchless.verify.trace.model import Call, Difference, Record, Signature, TensorInput, Value
 
-ROUNDS = 12
+ROUNDS = 20
 
 Observe = Callable[[Sequence[Call]], list[tuple[list[Difference], Record, Record]]]
 """Makes calls on both sides: for each the differences, and the records before and after."""
@@ -70,6 +70,16 @@ def simpler(call: Call, signature: Signature) -> Iterator[Call]:
         for new in dict.fromkeys((1, 2, 3, 8, 64, old // 2, old - 1)):
             if 0 < new < old:
                 yield resized(call, old, new)
+    for keep in (0, -1):  # one dimension of every tensor
+        changed = call
+        for i, t in tensors_of(call):
+            if len(t.sizes) > 1:
+                changed = with_arg(changed, i, tensor(t.dtype, (t.sizes[keep],), t.device))
+        yield changed
+    changed = call
+    for i, t in tensors_of(call):
+        changed = with_arg(changed, i, replace(t, strides=dense(t.sizes), offset=0))
+    yield changed
     for dtype in ("float16", "float32", "int32"):
         for old_dtype in sorted({t.dtype for _, t in tensors_of(call)} - {dtype}):
             changed = call
@@ -106,6 +116,10 @@ def _simpler_value(value: Value, optional: bool) -> Iterator[Value]:
         yield replace(value, strides=dense(value.sizes), offset=0)
         yield replace(value, offset=0)
         yield replace(value, device=0)
+        count = 1
+        for size in value.sizes:
+            count *= size
+        yield tensor(value.dtype, (count,), value.device)
         for d, size in enumerate(value.sizes):
             yield tensor(value.dtype, (*value.sizes[:d], *value.sizes[d + 1 :]), value.device)
             for new in dict.fromkeys((1, 2, size // 2)):
