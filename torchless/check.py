@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import posixpath
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from torchless import suppress
@@ -15,6 +16,7 @@ from torchless.closure.heavy import load_heavy
 from torchless.errors import UsageError
 from torchless.index import Index, open_index
 from torchless.lints.context import Context, Lint
+from torchless.lints.recall import recalled, run_key
 from torchless.model import CheckResult, Debt, Finding, Tier
 from torchless.news import baseline_file, sift
 from torchless.options import CheckOptions, Progress
@@ -35,7 +37,7 @@ def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult
     rules = [rule for rule in every if rule.lint and not options.dropped(rule.code)]
     index, project, selection, python = _asked(options, start)
     context = make_context(project, index, selection, python, options)
-    found = sorted(set(_found(context, rules, progress)), key=_place)
+    found = sorted(set(_found(context, rules, options, progress)), key=_place)
     reported = [f for f in found if f.path in context.files or not is_cpp(f.path)]
     outcome = _unsuppressed(reported, context, every, options)
     failed = sorted(path for path in context.files if not _readable(context, path))
@@ -86,12 +88,6 @@ def make_context(
     )
 
 
-def lints_of(rules: Iterable[Entry]) -> list[Lint]:
-    """The lints that look for ``rules``, each once, in the order of their names."""
-    names = sorted({rule.lint for rule in rules})
-    return [importlib.import_module(f"torchless.lints.{name}").findings for name in names]
-
-
 def _asked(options: CheckOptions, start: Path) -> tuple[Index, Project, Selection, frozenset[str]]:
     """The index, the project, the C++ that was asked for, and the Python files. Raises UsageError."""
     others = [path for path in options.paths if (start / path).is_file() and not is_cpp(path)]
@@ -116,15 +112,22 @@ def _asked(options: CheckOptions, start: Path) -> tuple[Index, Project, Selectio
     return index, project, selection, frozenset(python)
 
 
-def _found(context: Context, rules: Sequence[Entry], progress: Progress) -> Iterator[Finding]:
+def _found(context: Context, rules: Sequence[Entry], options: CheckOptions, progress: Progress) -> Iterator[Finding]:
+    """What the lints of ``rules`` find; a lint is not even imported when it was asked the same before."""
     wanted = {rule.code for rule in rules}
-    lints = lints_of(rules)
-    for done, lint in enumerate(lints):
-        progress("looking", done, len(lints))
-        for finding in lint(context):
+    names = sorted({rule.lint for rule in rules})
+    key = run_key(context, options)
+    for done, name in enumerate(names):
+        progress("looking", done, len(names))
+        for finding in recalled(context, key, name, partial(_asked_lint, context, name)):
             if finding.code in wanted:
-                yield _placed(finding, context.source(finding.path))
-    progress("looking", len(lints), len(lints))
+                yield finding
+    progress("looking", len(names), len(names))
+
+
+def _asked_lint(context: Context, name: str) -> list[Finding]:
+    lint: Lint = importlib.import_module(f"torchless.lints.{name}").findings
+    return [_placed(finding, context.source(finding.path)) for finding in lint(context)]
 
 
 def _placed(finding: Finding, source: SourceFile) -> Finding:

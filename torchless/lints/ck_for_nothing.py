@@ -13,7 +13,6 @@ from torchless.reliance.config_flags import with_flag
 from torchless.reliance.facts import Facts, View, facts_of
 from torchless.reliance.lines import base, listed
 from torchless.reliance.mending import include_rows
-from torchless.reliance.recall import recalled
 from torchless.rewrites.std_headers import headers_of_names, is_given
 
 CODE = "TL115"
@@ -27,10 +26,6 @@ _QUOTED = re.compile(rb"[\"'](\w+)[\"']")
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each module in question that could be built without composable_kernel."""
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     if not context.project.config_path:
         return
     facts = facts_of(context)
@@ -52,13 +47,8 @@ def _is_partly_unseen(facts: Facts, module: Module) -> bool:
 
 def _views(facts: Facts, module: Module) -> list[View]:
     """How the module builds its sources."""
-    sources = set(module.sources)
-    return [
-        view
-        for source in module.sources
-        for view in facts.views_of.get(source, ())
-        if view.source in sources and view.closure.spec.enable_ck
-    ]
+    views = (view for source in module.sources for view in facts.views_from(source))
+    return [view for view in views if view.closure.spec.enable_ck]
 
 
 def _only_through(facts: Facts, module: Module) -> str:

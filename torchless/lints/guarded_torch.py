@@ -13,7 +13,6 @@ from torchless.reliance.facts import Facts, View, facts_of
 from torchless.reliance.guarded import guards_of, uses_types
 from torchless.reliance.lines import base, line_finding, way_to_heavy
 from torchless.reliance.mending import include_rows
-from torchless.reliance.recall import recalled
 from torchless.rewrites.include_lines import file_start
 from torchless.rewrites.opus_guard import OptOutGuard
 from torchless.text.lexer import code_tokens, lex
@@ -23,10 +22,6 @@ CODE = "TL114"
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each source that reaches torch only through a header with an opt-out, and uses nothing of it."""
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     facts = facts_of(context)
     guards = guards_of(facts)
     sources = set(context.project.sources)

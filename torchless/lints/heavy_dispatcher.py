@@ -11,7 +11,6 @@ from torchless.lints.context import Context
 from torchless.model import Finding, Tier
 from torchless.reliance.facts import Facts, View, facts_of
 from torchless.reliance.lines import line_finding, shown
-from torchless.reliance.recall import recalled
 
 CODE = "TL116"
 MOST_LINES = 150_000
@@ -20,10 +19,6 @@ MOST_LINES = 150_000
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each source without kernels and bindings whose host pass reads more than MOST_LINES lines."""
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     facts = facts_of(context)
     for source in sorted(context.files.intersection(context.project.sources)):
         if not facts.mentions(source).names.isdisjoint(("__global__", "PYBIND11_MODULE")):

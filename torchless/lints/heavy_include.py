@@ -11,7 +11,6 @@ from torchless.model import Finding, Tier
 from torchless.reliance import families
 from torchless.reliance.facts import Facts, facts_of
 from torchless.reliance.lines import base, heavy_lines, line_finding, listed, shown, takers
-from torchless.reliance.recall import recalled
 from torchless.reliance.vestige import judge
 
 CODE = "TL112"
@@ -20,10 +19,6 @@ _OTHERS = frozenset({"ck", "pybind11", "std-function"})  # who uses these has no
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each include line that names a header of torch, or of a category of the user's, and is used."""
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     facts = facts_of(context)
     for path in sorted(context.files):
         for edge, outside in heavy_lines(facts, path):

@@ -12,7 +12,6 @@ from torchless.reliance.facts import Facts, facts_of
 from torchless.reliance.guarded import guards_of
 from torchless.reliance.lighter import lighter_header
 from torchless.reliance.lines import base, heavy_lines, leads_to, line_finding, listed, shown, takers, way_to_heavy
-from torchless.reliance.recall import recalled
 from torchless.reliance.vestige import judge
 from torchless.selection import is_header
 
@@ -21,10 +20,6 @@ CODE = "TL113"
 
 def findings(context: Context) -> Iterator[Finding]:
     """One finding for each include line of a torch-free file that leads to torch through a header which it needs."""
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     facts = facts_of(context)
     guarded = {guard.path for guard in guards_of(facts)}
     for path in sorted(context.files):

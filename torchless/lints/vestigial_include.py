@@ -12,7 +12,6 @@ from torchless.reliance.facts import Facts, facts_of
 from torchless.reliance.lines import base, heavy_lines, leads_to, line_finding, listed, shown, way_to_heavy
 from torchless.reliance.mending import edits_for
 from torchless.reliance.order import Place, reading
-from torchless.reliance.recall import recalled
 from torchless.reliance.vestige import Verdict, judge
 from torchless.selection import is_header
 
@@ -24,10 +23,6 @@ def findings(context: Context) -> Iterator[Finding]:
 
     Edits hold together: a line whose content another one of the edits takes along gets none, or brings more in.
     """
-    yield from recalled(context, CODE, _look)
-
-
-def _look(context: Context) -> Iterator[Finding]:
     facts = facts_of(context)
     gone: set[Place] = set()
     later: list[Edge] = []

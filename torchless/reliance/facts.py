@@ -124,6 +124,7 @@ class Facts:
     _family: dict[tuple[str, bool], str] = field(default_factory=dict)
     _category: dict[str, str] = field(default_factory=dict)
     _reach: dict[int, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    _views: dict[str, tuple[View, ...]] = field(default_factory=dict)
 
     def mentions(self, path: str) -> Mentions:
         """What a file of the checkout mentions; nothing when it cannot be read."""
@@ -227,16 +228,19 @@ class Facts:
     @cached_property
     def views(self) -> tuple[View, ...]:
         """Every unit that the question is about, in every pass and every way it is built that reads something else."""
-        out = []
-        for source, closures in self.context.units().items():
-            known: set[tuple[object, ...]] = set()
-            for closure in closures:
+        return tuple(view for source in self.context.unit_sources() for view in self.views_from(source))
+
+    def views_from(self, source: str) -> tuple[View, ...]:
+        """One source in every pass and every way it is built that reads something else, in question or not."""
+        if source not in self._views:
+            known: dict[tuple[object, ...], View] = {}
+            for closure in self.context.closures_of(source):
                 key = (closure.edges, closure.spec.include_dirs)  # passes often read the same
                 if key not in known:
-                    known.add(key)
                     leaving = edges_by_includer(closure)
-                    out.append(View(closure, leaving, reading(source, leaving)))
-        return tuple(out)
+                    known[key] = View(closure, leaving, reading(source, leaving))
+            self._views[source] = tuple(known.values())
+        return self._views[source]
 
     @cached_property
     def views_of(self) -> Mapping[str, tuple[View, ...]]:
