@@ -148,14 +148,16 @@ def _jobs(
     known.update(zip(unknown, parse_many(unknown), strict=True))
     places = _places(drafts, assembled, analysis.views)
     after = analysis.graph.with_overlay(assembled.texts)
-    created = tuple(sorted(dict(file for draft in drafts for file in draft.stand_ins).items()))
+    standing_in = [({e.path for e in d.edits}, d.stand_ins) for d in drafts if d.stand_ins]
     jobs: list[CheckJob] = []
     for spec in specs:
         facts = known[spec]
         reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
         edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
         planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
-        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, created))
+        # what a build makes of one name may differ from module to module
+        created = dict(file for paths, files in standing_in if not reached.isdisjoint(paths) for file in files)
+        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, tuple(sorted(created.items()))))
     return jobs
 
 

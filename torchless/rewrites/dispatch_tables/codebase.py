@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torchless.facts.typing import make_view
 from torchless.project.model import Module, Project
-from torchless.rewrites.dispatch_tables.scan import Alias, File, aliases, look
+from torchless.rewrites.dispatch_tables.scan import Alias, File, aliases, look, named_at
 from torchless.selection import is_cpp, is_header
 from torchless.text.source import SourceFile
 
@@ -72,11 +72,33 @@ class Codebase:
         seen = self.seen_with(path) if is_header(path) else {path}
         return sorted(p for p in seen if word.search(self.read(p)))
 
-    def definitions(self, path: str, name: str) -> list[Alias]:
-        """The aliases called ``name`` that ``path`` sees: its own, else those of headers read with it.
+    def definition(self, path: str, name: str, index: int) -> Alias | None:
+        """The alias that ``name`` at token ``index`` of ``path`` stands for; None when there is none, or no single one.
 
-        Headers that only a printed header includes count where nothing else has the name.
+        That is one of the file itself, of the blocks around the place the innermost; else one of a header that is read
+        with it, or, where nothing else has the name, of a header that only a printed header includes.
         """
+        found = self._definitions(path, name)
+        own = [alias for alias in found if alias.path == path]
+        if len(own) > 1:
+            scopes = self.file(path).scopes
+            around = [scopes.block_at[block.open] for block in scopes.around(index)]
+            for number in [*around, -1]:
+                here = [alias for alias in own if scopes.block_of[alias.decl] == number]
+                if here:
+                    return here[0] if len(here) == 1 else None
+        return found[0] if len(found) == 1 else None
+
+    def names(self, alias: Alias) -> Iterator[tuple[str, int]]:
+        """Every place (path, token index) where ``alias`` is named, its definition left out."""
+        for path in self.users(alias.path, alias.name):
+            for i in named_at(self.file(path), alias.name):
+                if path == alias.path and alias.decl <= i <= alias.end:
+                    continue
+                if path != alias.path or self.definition(path, alias.name, i) == alias:
+                    yield path, i
+
+    def _definitions(self, path: str, name: str) -> list[Alias]:
         word = re.escape(name.encode("latin-1"))
         defining = re.compile(rb"\busing\s+" + word + rb"\s*=|\btypedef\b[^;]*\b" + word + rb"\s*;")
 

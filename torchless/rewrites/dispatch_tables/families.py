@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchless.rewrites.dispatch_tables.codebase import Codebase
@@ -12,7 +12,6 @@ from torchless.rewrites.dispatch_tables.scan import (
     MapType,
     aliases,
     map_types,
-    named_at,
     spelled_callable,
 )
 from torchless.rewrites.dispatch_tables.spelling import Callable
@@ -36,23 +35,16 @@ class FunctionType:
 class Family:
     """Function types and maps to them.
 
+    ``name`` is what the family is known by: the file of its first map, or function type, and the name of that type.
     ``derived`` are aliases that stand for one of the maps through an alias template: ``using M = Base<Fn>;``. ``ties``
     are reasons why it could not be told what belongs to it.
     """
 
+    name: str
     functions: tuple[FunctionType, ...]
     maps: tuple[MapType, ...]
     derived: tuple[Alias, ...]
     ties: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What the family is known by: the file of its first map, or function type, and the name of that type."""
-        if self.maps:
-            first = self.maps[0]
-            return f"{first.path}:{first.alias.name if first.alias else first.named or 'table'}"
-        only = self.functions[0]
-        return f"{only.path}:{only.alias.name if only.alias else 'function'}"
 
 
 def find(code: Codebase) -> list[Family]:
@@ -91,7 +83,7 @@ class _Finder:
         if _is_parameter(file, found.map.first, found.named):
             self._add_generic(file, node, found)
             return
-        function = self._resolve(found.path, found.named)
+        function = self._resolve(found.path, found.named, found.map.arguments[1][1])
         if function is not None:
             self._join(node, found, self._function(function))
 
@@ -101,21 +93,24 @@ class _Finder:
             spelled = spelled_callable(file, alias.first, alias.last)
             if spelled is None or not spelled.is_function or alias.parameter:
                 continue
-            users = self.code.users(file.path, alias.name)
-            if any(_returns(self.code.file(path), alias.name) for path in users):
+            if any(_returns(self.code.file(path), i) for path, i in self.code.names(alias)):
                 self._function(FunctionType(file.path, spelled, alias))
 
     def families(self) -> list[Family]:
         self._join_accessors()
-        out = []
-        for nodes in self.components.groups():
+        out: dict[str, Family] = {}
+        for nodes in sorted(self.components.groups(), key=min):
             functions = tuple(self.functions[n] for n in sorted(nodes) if n in self.functions)
             maps = tuple(self.maps[n] for n in sorted(nodes) if n in self.maps)
             derived = tuple(alias for n in sorted(nodes) for alias in self.derived.get(n, ()))
             ties = tuple(text for n in sorted(nodes) for text in self.unclear.get(n, ()))
             if functions:
-                out.append(Family(functions, maps, derived, ties))
-        return sorted(out, key=lambda family: family.name)
+                base = name = _name(functions, maps)
+                number = 2
+                while name in out:
+                    name, number = f"{base}#{number}", number + 1
+                out[name] = Family(name, functions, maps, derived, ties)
+        return [out[name] for name in sorted(out)]
 
     def _join_accessors(self) -> None:
         """A function that gives out a map ties the source that defines it to those that declare and call it."""
@@ -123,8 +118,9 @@ class _Finder:
         for node, found in self.maps.items():
             if found.alias is None or found.alias.parameter:
                 continue
-            for path in self.code.users(found.alias.path, found.alias.name):
-                for name in _accessors(self.code.file(path), found.alias.name):
+            for path, i in self.code.names(found.alias):
+                name = _accessor(self.code.file(path), i)
+                if name:
                     givers.setdefault(name, []).append((node, path))
         for name, places in sorted(givers.items()):
             for i, (node, path) in enumerate(places):
@@ -143,39 +139,33 @@ class _Finder:
         self.components.add(node)
         return node
 
-    def _resolve(self, path: str, name: str) -> FunctionType | None:
-        """The callable type that ``name`` stands for in ``path``; None for another type, or for one of several."""
-        found = self.code.definitions(path, name)
-        types = [(a, spelled_callable(self.code.file(a.path), a.first, a.last)) for a in found]
-        callables = [(alias, spelled) for alias, spelled in types if spelled is not None]
-        if len(callables) != 1 or len(types) != 1:
-            return None
-        alias, spelled = callables[0]
-        return FunctionType(alias.path, spelled, alias)
+    def _resolve(self, path: str, name: str, index: int) -> FunctionType | None:
+        """The callable type that ``name`` stands for at token ``index`` of ``path``; None for another type."""
+        alias = self.code.definition(path, name, index)
+        spelled = spelled_callable(self.code.file(alias.path), alias.first, alias.last) if alias else None
+        return FunctionType(alias.path, spelled, alias) if alias is not None and spelled is not None else None
 
     def _add_template(self, node: Node, found: MapType) -> None:
         """``template <typename F> using Base = map<Key, F>;``: tied to the function types that it is used with."""
         alias = found.alias
         assert alias is not None
-        for path in self.code.users(alias.path, alias.name):
+        for path, i in self.code.names(alias):
             file = self.code.file(path)
             tokens = file.view.tokens
-            for i in named_at(file, alias.name):
-                if (alias.path == path and alias.decl <= i <= alias.end) or tokens[i].directive:
-                    continue
-                close = match_angle(tokens, i + 1) if tokens[i + 1].text == b"<" else -1
-                if close < 0:
-                    self.unclear.setdefault(node, []).append(f"{path} names {alias.name} without an argument")
-                    continue
-                argument = tokens[close - 1].text.decode("latin-1")
-                function = self._resolve(path, argument) if tokens[close - 1].kind is Kind.NAME else None
-                if function is None:
-                    self.unclear.setdefault(node, []).append(f"{path} uses {alias.name} with {argument}")
-                    continue
-                self._join(node, found, self._function(function))
-                using = next((a for a in aliases(file) if a.first <= i <= a.last), None)
-                if using is not None and using.first == i and using.last == close:
-                    self.derived.setdefault(node, []).append(using)
+            close = match_angle(tokens, i + 1) if tokens[i + 1].text == b"<" else -1
+            if close < 0:
+                self.unclear.setdefault(node, []).append(f"{path} names {alias.name} without an argument")
+                continue
+            argument = tokens[close - 1].text.decode("latin-1")
+            named = tokens[close - 1].kind is Kind.NAME
+            function = self._resolve(path, argument, close - 1) if named else None
+            if function is None:
+                self.unclear.setdefault(node, []).append(f"{path} uses {alias.name} with {argument}")
+                continue
+            self._join(node, found, self._function(function))
+            using = next((a for a in aliases(file) if a.first <= i <= a.last), None)
+            if using is not None and using.first == i and using.last == close:
+                self.derived.setdefault(node, []).append(using)
 
     def _add_generic(self, file: File, node: Node, found: MapType) -> None:
         """A map to a template parameter of a function: tied to the maps of the file that have the same key."""
@@ -184,6 +174,12 @@ class _Finder:
             if map_type.path == file.path and _texts(file, *map_type.map.arguments[0]) == key:
                 self.maps[node] = found
                 self.components.join(node, other, "a function of the file takes such maps")
+
+
+def _name(functions: Sequence[FunctionType], maps: Sequence[MapType]) -> str:
+    if maps:
+        return f"{maps[0].path}:{maps[0].alias.name if maps[0].alias else maps[0].named or 'table'}"
+    return f"{functions[0].path}:{functions[0].alias.name if functions[0].alias else 'function'}"
 
 
 def _is_parameter(file: File, index: int, name: str) -> bool:
@@ -202,27 +198,24 @@ def _is_parameter(file: File, index: int, name: str) -> bool:
     return False
 
 
-def _returns(file: File, name: str) -> bool:
-    """Whether a function is declared here whose return type is ``name``."""
-    tokens, scopes = file.view.tokens, file.scopes
-    for i in named_at(file, name):
-        called = tokens[i + 1].kind is Kind.NAME and tokens[i + 2].text == b"("
-        if called and scopes.function_of(i) is None:
-            return True
-    return False
+def _returns(file: File, i: int) -> bool:
+    """Whether the type named at ``i`` is the return type of a function that is declared there."""
+    tokens = file.view.tokens
+    called = tokens[i + 1].kind is Kind.NAME and tokens[i + 2].text == b"("
+    return called and file.scopes.function_of(i) is None
 
 
-def _accessors(file: File, name: str) -> Iterator[str]:
-    """The functions, not static ones, that are declared to give a map of type ``name``, or a reference to one."""
+def _accessor(file: File, i: int) -> str:
+    """The function, not a static one, that is declared to give the map type named at ``i``, or a reference to it."""
     tokens, scopes = file.view.tokens, file.scopes
-    for i in named_at(file, name):
-        k = i + 1
-        while tokens[k].text in (b"&", b"const"):
-            k += 1
-        if tokens[k].kind is Kind.NAME and tokens[k + 1].text == b"(" and scopes.function_of(i) is None:
-            start = statement_start(scopes, i)
-            if not any(t.text == b"static" for t in tokens[start:i]):
-                yield tokens[k].text.decode("latin-1")
+    k = i + 1
+    while tokens[k].text in (b"&", b"const"):
+        k += 1
+    if tokens[k].kind is Kind.NAME and tokens[k + 1].text == b"(" and scopes.function_of(i) is None:
+        start = statement_start(scopes, i)
+        if not any(t.text == b"static" for t in tokens[start:i]):
+            return tokens[k].text.decode("latin-1")
+    return ""
 
 
 def _texts(file: File, first: int, last: int) -> list[bytes]:
@@ -242,30 +235,20 @@ def occurrences(code: Codebase, family: Family) -> dict[str, list[tuple[int, int
     inside = {(a.path, i) for a in family.derived for i in range(a.decl, a.end)}
     for found in family.maps:
         if found.alias is not None and found.alias.parameter:
-            for path in code.users(found.alias.path, found.alias.name):
-                file = code.file(path)
-                for i in named_at(file, found.alias.name):
-                    defines = path == found.path and found.alias.decl <= i <= found.alias.end
-                    close = match_angle(file.view.tokens, i + 1)
-                    if not defines and (path, i) not in inside and close > 0:
-                        out.setdefault(path, set()).add((i, close))
+            for path, i in code.names(found.alias):
+                close = match_angle(code.file(path).view.tokens, i + 1)
+                if (path, i) not in inside and close > 0:
+                    out.setdefault(path, set()).add((i, close))
     return {path: sorted(found) for path, found in sorted(out.items())}
 
 
 def _add_named(code: Codebase, alias: Alias, out: dict[str, set[tuple[int, int]]]) -> None:
-    for path in code.users(alias.path, alias.name):
-        for i in named_at(code.file(path), alias.name):
-            if not (path == alias.path and alias.decl <= i <= alias.end):
-                out.setdefault(path, set()).add((i, i))
+    for path, i in code.names(alias):
+        out.setdefault(path, set()).add((i, i))
 
 
 def given_out(code: Codebase, family: Family) -> Iterator[tuple[str, int]]:
     """Where the family's function types are named in C++, as (path, token index), their definitions left out."""
     for function in family.functions:
-        alias = function.alias
-        if alias is None:
-            continue
-        for path in code.users(alias.path, alias.name):
-            for i in named_at(code.file(path), alias.name):
-                if not (path == alias.path and alias.decl <= i <= alias.end):
-                    yield path, i
+        if function.alias is not None:
+            yield from code.names(function.alias)

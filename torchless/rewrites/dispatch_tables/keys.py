@@ -79,9 +79,11 @@ def key_of(code: Codebase, found: MapType) -> Key | Problem:
     equal = _text(file, *further[1]) if len(further) > 1 else ""
     if len(further) > 2:
         return problem(file, KEY, "the map has an allocator of its own", *further[2])
-    if equal not in ("", "std::equal_to<>", f"std::equal_to<{spelled}>") and not _compares_all(code, file, equal, key):
+    if equal not in ("", "std::equal_to<>", f"std::equal_to<{spelled}>") and not _compares_all(
+        code, file, equal, further[1][1], key
+    ):
         return problem(file, KEY, f"{equal} may take different keys for equal", *further[1])
-    if key.struct is not None and not equal and not _compares_all(code, code.file(key.struct.path), "", key):
+    if key.struct is not None and not equal and not _compares_all(code, code.file(key.struct.path), "", 0, key):
         return problem(file, KEY, f"the == of {spelled} may take different keys for equal", first, last)
     return key
 
@@ -100,7 +102,7 @@ def _read(code: Codebase, file: File, first: int, last: int) -> Key | str:
         if len(known) == len(fields) and fields:
             return Key("tuple", "", known)
         return "holds more than numbers and texts"
-    struct = find_struct(code, file.path, tokens[last].text.decode("latin-1"))
+    struct = find_struct(code, file.path, tokens[last].text.decode("latin-1"), last)
     if struct is None:
         return "is of a type that is not known here"
     fields_of = struct_fields(code.file(struct.path), struct)
@@ -118,10 +120,19 @@ def _field(spelled: str, name: str) -> Field | None:
     return None
 
 
-def find_struct(code: Codebase, path: str, name: str) -> Struct | None:
-    """The struct ``name`` of ``path``, else of a header that is read with it; None when there is no single one."""
+def find_struct(code: Codebase, path: str, name: str, index: int) -> Struct | None:
+    """The struct that ``name`` at token ``index`` of ``path`` stands for; None when there is no single one.
+
+    That is one of the file itself, of the blocks around the place the innermost, else one of a header read with it.
+    """
     own = list(_structs(code.file(path), name))
     if own:
+        scopes = code.file(path).scopes
+        around = [scopes.block_at[block.open] for block in scopes.around(index)]
+        for number in [*around, -1]:
+            here = [struct for struct in own if scopes.block_of[struct.head] == number]
+            if here:
+                return here[0] if len(here) == 1 else None
         return own[0] if len(own) == 1 else None
     word = name.encode("latin-1")
     others = [p for p in sorted(code.seen_with(path)) if p != path and p in code.headers and word in code.read(p)]
@@ -186,11 +197,14 @@ def _has_order(file: File, struct: Struct) -> bool:
     return False
 
 
-def _compares_all(code: Codebase, file: File, functor: str, key: Key) -> bool:
-    """Whether ``functor`` (for "": the own == of the struct) is true for keys with equal fields, and no others."""
+def _compares_all(code: Codebase, file: File, functor: str, index: int, key: Key) -> bool:
+    """Whether ``functor`` (for "": the own == of the struct) is true for keys with equal fields, and no others.
+
+    ``index`` is the token of ``file`` where the functor is named.
+    """
     if key.struct is None:
         return False
-    holder = find_struct(code, file.path, functor) if functor else key.struct
+    holder = find_struct(code, file.path, functor, index) if functor else key.struct
     if holder is None:
         return False
     where = code.file(holder.path)

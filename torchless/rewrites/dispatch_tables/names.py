@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 from torchless.rewrites.dispatch_tables import emit
 from torchless.rewrites.dispatch_tables.codebase import Codebase
@@ -92,10 +93,11 @@ def _key_names(code: Codebase, families: Sequence[Family]) -> dict[str, str]:
         stem = re.sub(r"(?:Map|Table)$", "", base) or camel(posixpath.splitext(posixpath.basename(found.path))[0])
         modules = frozenset(m.name for m in code.modules_of(found.path))
         longer = f"{camel(posixpath.splitext(posixpath.basename(found.path))[0])}{stem}Key"
-        for name in (f"{stem}Key", longer):
+        candidates = chain((f"{stem}Key", longer), (f"{longer}{number}" for number in count(2)))
+        for name in candidates:
             clash = any(p == found.path or modules & m for p, m in used.get(name, []))
             mentioned = any(name.encode() in code.read(p) for p in code.seen_with(found.path))
-            if name == longer or not (clash or mentioned):
+            if not (clash or mentioned):
                 out[family.name] = name
                 used.setdefault(name, []).append((found.path, modules))
                 break

@@ -12,7 +12,7 @@ from torchless.rewrites.dispatch_tables import emit
 from torchless.rewrites.dispatch_tables.codebase import Codebase
 from torchless.rewrites.dispatch_tables.estimate import told
 from torchless.rewrites.dispatch_tables.families import Family, find, occurrences
-from torchless.rewrites.dispatch_tables.keys import Key, field_names, find_struct
+from torchless.rewrites.dispatch_tables.keys import Key, Struct, field_names, find_struct
 from torchless.rewrites.dispatch_tables.layout import Layout
 from torchless.rewrites.dispatch_tables.names import Names, choose_names
 from torchless.rewrites.dispatch_tables.printers import Scripts
@@ -291,17 +291,16 @@ def _order(making: _Making, key: Key, named: Key) -> None:
 def _hashes(making: _Making) -> None:
     """Hash and comparison structs that nothing else uses go."""
     code, family = making.code, making.seen.family
-    names = {
-        (found.path, code.file(found.path).view.tokens[b].text.decode("latin-1"))
-        for found in family.maps
-        for _, b in found.map.arguments[2:]
-    }
-    for path, name in sorted(names):
-        struct = find_struct(code, path, name)
-        if struct is None:
+    places = sorted((found.path, last) for found in family.maps for _, last in found.map.arguments[2:])
+    done = set()
+    for path, index in places:
+        name = code.file(path).view.tokens[index].text.decode("latin-1")
+        struct = find_struct(code, path, name, index)
+        if struct is None or struct in done:
             continue
+        done.add(struct)
         file = code.file(struct.path)
-        if _is_used(making, struct.path, name, (struct.head, struct.close)):
+        if _is_used(making, struct):
             continue
         edit = emit.removed_struct(file, struct)
         making.findings.append(
@@ -317,15 +316,16 @@ def _hashes(making: _Making) -> None:
         )
 
 
-def _is_used(making: _Making, path: str, name: str, definition: tuple[int, int]) -> bool:
-    """Whether ``name`` is used outside of its ``definition`` in ``path`` and of the family's map types."""
+def _is_used(making: _Making, struct: Struct) -> bool:
+    """Whether ``struct`` is used outside of its definition and of the family's map types."""
     code, family = making.code, making.seen.family
+    path, name = struct.path, struct.name
     word = name.encode("latin-1")
     for user in code.users(path, name):
         for i, token in enumerate(code.file(user).view.tokens):
-            if token.text != word:
+            if token.text != word or find_struct(code, user, name, i) not in (struct, None):
                 continue
-            inside = user == path and definition[0] <= i <= definition[1]
+            inside = user == path and struct.head <= i <= struct.close
             in_map = any(m.path == user and m.map.first <= i <= m.map.last for m in family.maps)
             if not inside and not in_map:
                 return True

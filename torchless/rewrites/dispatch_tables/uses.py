@@ -142,7 +142,9 @@ def _function(file: File, name: int, start: int) -> Bound | Problem:
         text = f"{_text(file, name)} is filled from something that is no list of rows"
         return problem(file, UNKNOWN, text, name)
     internal = any(tokens[i].text == b"static" for i in range(start, name)) or _in_unnamed(file, name)
-    return Bound(file.path, _text(file, name), name, 0, len(tokens) - 1, True, internal)
+    around = scopes.at(name)
+    first, last = (around.open, around.close) if internal and around is not None else (0, len(tokens) - 1)
+    return Bound(file.path, _text(file, name), name, first, last, True, internal)
 
 
 def scope_of(file: File, name: int) -> tuple[int, int]:
