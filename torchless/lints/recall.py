@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from torchless.lints.context import Context
 from torchless.model import Confidence, Edit, Finding, Related, Tier
 from torchless.options import CheckOptions
+from torchless.project.model import Project
 from torchless.rules.catalogue import rules_dir
 
 _VERSION = 2
@@ -21,7 +23,7 @@ def run_key(context: Context, options: CheckOptions) -> bytes:
     Which rules are selected is no part of it: each lint is remembered by itself.
     """
     project = context.project
-    digest = hashlib.sha256(repr(project).encode("utf-8", "surrogateescape"))
+    digest = hashlib.sha256(repr(_in_order(project)).encode("utf-8", "surrogateescape"))
     scripts = {script for module in project.modules for script in module.generators}
     further = {project.config_path, f"{project.config_path.rpartition('/')[0]}/core.py", *scripts} - {""}
     for path in (*project.sources, *project.headers, *sorted(further), *sorted(context.python)):
@@ -37,6 +39,12 @@ def run_key(context: Context, options: CheckOptions) -> bytes:
     for table in _tables():
         digest.update(table.read_bytes())
     return digest.digest()
+
+
+def _in_order(project: Project) -> list[object]:
+    """The fields of a project, sets sorted: their own order is another in every process."""
+    values = (getattr(project, field.name) for field in fields(project))
+    return [sorted(value) if isinstance(value, frozenset) else value for value in values]
 
 
 def recalled(context: Context, key: bytes, name: str, look: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
