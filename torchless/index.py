@@ -39,12 +39,13 @@ T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
 """(size, mtime_ns, ctime_ns, inode)"""
 
-_FORMAT = 1
+_FORMAT = 2
 _SETTLED = 2_000_000_000  # ns; the coarsest clock of a file system in use (FAT) ticks every two seconds
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # nonblocking: a pipe must not hang
 _DIGEST = hashlib.sha256().digest_size
 _KEY = 16  # bytes of a content hash that serve as key
 _ROW = 120  # bytes that a file costs beside its values, about
+MAX_NOTES = 6
 MAX_PATHS = 50_000
 MAX_BYTES = 1 << 26
 """An index is never written larger than this; files of this run go before others, those before contents of old."""
@@ -67,7 +68,7 @@ class Index:
         self._changed = False
         self._paths: dict[str, tuple[Stamp, bool, bytes]] = {}  # path -> stamp, whether it is settled, content key
         self._bodies: dict[bytes, dict[str, tuple[int | str, bytes]]] = {}  # content key -> kind -> version, value
-        self._notes: dict[str, tuple[int | str, bytes, bytes]] = {}  # kind -> version, key, value
+        self._notes: dict[str, tuple[tuple[int | str, bytes, bytes], ...]] = {}  # kind -> version, key, value
         self._seen: dict[str, bytes] = {}  # path -> content key, as found in this run
         self._data: dict[str, bytes] = {}
 
@@ -110,17 +111,24 @@ class Index:
         return key
 
     def note(self, kind: str, version: int | str, key: bytes) -> Any:
-        """What set_note() was given last for ``kind``, if that was with this ``version`` and ``key``, else None."""
+        """What set_note() was given for just this ``kind``, ``version`` and ``key``, one of the last few, else None."""
         self._open()
-        stored = self._notes.get(kind)
-        return marshal.loads(stored[2]) if stored is not None and stored[:2] == (version, key) else None
+        for row in self._notes.get(kind, ()):
+            if row[:2] == (version, key):
+                return marshal.loads(row[2])
+        return None
 
     def set_note(self, kind: str, version: int | str, key: bytes, value: Any) -> None:
-        """Remember one ``value`` per ``kind`` that depends on what ``key`` is made of, not on the bytes of one file."""
+        """Remember a ``value`` that depends on what ``key`` is made of, not on the bytes of one file.
+
+        A kind has as many notes as a few questions in turn need (MAX_NOTES), the newest ones.
+        """
         self._open()
         row = (version, key, marshal.dumps(value))
-        if self._notes.get(kind) != row:
-            self._notes[kind] = row
+        known = self._notes.get(kind, ())
+        if row not in known:
+            others = [other for other in known if other[:2] != (version, key)]
+            self._notes[kind] = (row, *others[: MAX_NOTES - 1])
             self._changed = True
 
     def save(self) -> None:
@@ -201,7 +209,7 @@ class Index:
 
     def _kept(self) -> tuple[dict[str, tuple[Stamp, bool, bytes]], dict[bytes, dict[str, tuple[int | str, bytes]]]]:
         """What is worth writing, oldest first: files of this run, others that are still there, contents of old."""
-        room = MAX_BYTES - sum(len(value) for _, _, value in self._notes.values())
+        room = MAX_BYTES - sum(len(value) for rows in self._notes.values() for _, _, value in rows)
         paths: list[str] = []
         bodies: dict[bytes, dict[str, tuple[int | str, bytes]]] = {}
 

@@ -281,7 +281,7 @@ def test_contents_of_old_are_kept_for_a_while(project: Path, cache: Path) -> Non
 def damaged(data: bytes) -> list[bytes]:
     head = data.index(b"\n") + 1
     body = data[head + 32 :]
-    other = data[:head].replace(b"torchless-index 1 ", b"torchless-index 2 ")
+    other = data[:head].replace(b"torchless-index ", b"torchless-index 9")
     assert other != data[:head]
     flipped = [
         data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in (0, head - 2, head, head + 40, len(data) - 1)
@@ -454,7 +454,12 @@ def test_notes(project: Path, cache: Path) -> None:
     index.set_note("kind", 1, b"key", {"a": True})
     index.save()
     assert the_file(cache).stat() == written
-    index.set_note("kind", 1, b"other", ())
+    for i in range(index_module.MAX_NOTES - 1):
+        index.set_note("kind", 1, b"%d" % i, (i,))
+    index.set_note("kind", 1, b"0", ("again",))
     index.save()
-    assert Index(project, cache).note("kind", 1, b"other") == ()
-    assert Index(project, cache).note("kind", 1, b"key") is None
+    index = Index(project, cache)
+    assert index.note("kind", 1, b"0") == ("again",) and index.note("kind", 1, b"1") == (1,)
+    assert index.note("kind", 1, b"key") == {"a": True}
+    index.set_note("kind", 1, b"one more", ())
+    assert index.note("kind", 1, b"key") is None and index.note("kind", 1, b"1") == (1,)
