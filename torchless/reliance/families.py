@@ -15,7 +15,7 @@ from torchless.closure.predefined import is_known_header, is_standard
 from torchless.errors import ToolError
 from torchless.facts.includes import TORCH_PREFIXES
 from torchless.reliance.mentions import Mentions
-from torchless.rules.load import rules_dir
+from torchless.rules.catalogue import rules_dir
 
 if sys.version_info >= (3, 11):
     import tomllib
