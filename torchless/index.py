@@ -7,7 +7,8 @@ another's place has an inode of its own, so content with preserved size and modi
 
 The exception is the one that git calls *racy*: a file changed twice within one tick of the file system's clock may have
 the same stamp before and after. A stamp younger than ``_SETTLED`` when the file was read is therefore never trusted;
-the file is read again, and what was computed is found by a hash of its content.
+the file is read again, and what was computed is found by a hash of its content. Where a file system keeps no change
+times, size and time of modification have to do.
 
 Values are stored with ``marshal``, which is fast and safe only for data that we wrote ourselves: a damaged stream may
 crash the interpreter. So a file is taken apart only after its first line (format, version of the tool, its installed
