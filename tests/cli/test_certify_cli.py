@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from torchless.verify.compilers import Compiler
+
 CLEAN = "#pragma once\ninline int clean() { return 1; }\n"
 
 
@@ -66,6 +68,16 @@ def test_without_a_compiler_the_certificate_says_so(run, module, monkeypatch):
     done = certify(run, module)
     assert done.code == 0
     assert witnesses(done.out)["compiler -M"]["verdict"] == "not run"
+
+
+def test_a_compiler_that_prints_something_else_is_no_witness(run, module, monkeypatch):
+    silent = module / "clang++"
+    silent.write_text("#!/bin/sh\necho 'x.o: y.h'\n")
+    silent.chmod(0o755)
+    monkeypatch.setattr("torchless.certify.find_compiler", lambda: Compiler(str(silent), "clang version 99.0", False))
+    found = witnesses(certify(run, module).out)["compiler -M"]
+    assert (found["verdict"], found["detail"]) == ("not run", "clang version 99.0 accepted no source")
+    assert "does not name the source itself" in found["unseen"][0]
 
 
 @pytest.mark.clang

@@ -91,7 +91,10 @@ def _read_by(compiler: Compiler, spec: TuSpec, root: Path) -> Reads:
         lines = os.fsdecode(done.stderr).splitlines()
         first = next((line for line in lines if "error" in line), lines[0] if lines else "failed without a word")
         return Reads(spec, frozenset(), first.strip())
-    return Reads(spec, frozenset(_shown(name, root) for name in dependencies(done.stdout)))
+    files = frozenset(_shown(name, root) for name in dependencies(done.stdout))
+    if spec.source not in files:  # a compiler that says nothing must not pass for one that found nothing
+        return Reads(spec, frozenset(), f"what {compiler.version} -M printed does not name the source itself")
+    return Reads(spec, files)
 
 
 def _shown(name: str, root: Path) -> str:
