@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torchless.closure.build import Closures
@@ -27,13 +27,15 @@ from torchless.verify.answer import Answer, Verdict
 from torchless.verify.certificate import certify
 from torchless.verify.compilers import find_compiler
 from torchless.verify.launches import trace
+from torchless.verify.op_tests import run_tests
+from torchless.verify.rebuild import RebuildOptions, Workshop, rebuild
 from torchless.verify.remembered_answers import Remembered
 from torchless.verify.tree import Tree
 from torchless.verify.versions import before_last_write, before_revision, changed
 from torchless.workers import parse
 
 RUNGS = ("types", "closure", "device", "trace")
-"""What can be run without ROCm, in the order of the ladder."""
+"""What can be run without ROCm, in the order of the ladder; ladder.RUNGS has those that need it, too."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class VerifyOptions:
 
     ``paths`` and ``modules`` select modules; nothing at all means every module that the change touches. ``since`` is a
     git revision, "" for the last write, or HEAD when there is none. ``rungs`` are names of the ladder. ``arches`` are
-    those whose device code is compared. ``jobs`` 0 means one process per core.
+    those whose device code is compared, and that are built for. ``jobs`` 0 means one process per core. ``builds`` is
+    how the rungs that need ROCm build; its architectures are those above.
     """
 
     paths: tuple[str, ...] = ()
@@ -54,6 +57,7 @@ class VerifyOptions:
     jobs: int = 0
     cache: bool = True
     torch: str = "auto"
+    builds: RebuildOptions = field(default_factory=RebuildOptions)
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,14 @@ def compare(
         modules = [m for m in project.modules if touched.intersection(m.sources)]
     else:
         modules = [m for m in project.modules if m.name in wanted]
-    rungs = _Rungs(project, before, after, closures, options)
+    rungs = _Rungs(project, before, after, closures, options, Workshop(before, after))
     verified = []
-    for done, module in enumerate(modules):
-        progress("verifying", done, len(modules))
-        verified.append(ladder.Verified(module.name, tuple(rungs.of(module, touched))))
+    try:
+        for done, module in enumerate(modules):
+            progress("verifying", done, len(modules))
+            verified.append(ladder.Verified(module.name, tuple(rungs.of(module, touched))))
+    finally:
+        rungs.shop.close()
     progress("verifying", len(modules), len(modules))
     index.save()
     return VerifyResult(
@@ -129,6 +136,7 @@ class _Rungs:
     after: Tree
     closures: Closures
     options: VerifyOptions
+    shop: Workshop
 
     def parse(self, specs: Sequence[TuSpec]) -> Sequence[TuFacts]:
         """The facts of ``specs`` in the new version."""
@@ -164,22 +172,25 @@ class _Rungs:
         def launches() -> Answer:
             return trace(self.project, module, versions, self.parse, self.options.torch, jobs)
 
+        builds = replace(self.options.builds, arches=self.options.arches)
         known: Mapping[str, Callable[[], Answer]] = {
             "types": types,
             "closure": closure,
             "device": device,
             "trace": launches,
+            "rebuild": lambda: rebuild(self.project, module, self.shop, builds),
+            "tests": lambda: run_tests(self.project, module, self.shop, builds),
         }
         if not specs:
             why = "no source of the module reads a file that differs"
             return [Answer(name, Verdict.NOT_RUN, why) for name in self.options.rungs]
-        return [ladder.timed(known[name]) for name in RUNGS if name in self.options.rungs]
+        return [ladder.timed(known[name]) for name in ladder.RUNGS if name in self.options.rungs]
 
 
 def _project(options: VerifyOptions, start: Path) -> Project:
     for rung in options.rungs:
-        if rung not in RUNGS:
-            raise UsageError(f"no rung named {rung!r}: choose from {', '.join(RUNGS)}")
+        if rung not in ladder.RUNGS:
+            raise UsageError(f"no rung named {rung!r}: choose from {', '.join(ladder.RUNGS)}")
     try:
         find_headers(options.headers)
         return load(start, options.paths, open_index(locate(start, options.paths), options.cache))

@@ -59,6 +59,14 @@ def save(data: bytes, file: Path) -> None:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from error
 
 
+_FORMATS = {".json": "json", ".md": "markdown", ".html": "html"}
+
+
+def format_of(file: str | None) -> str:
+    """The format that the end of a file's name speaks of, ``text`` for any other and for stdout."""
+    return _FORMATS.get(Path(file or "").suffix.lower(), "text")
+
+
 def _mode(file: Path) -> int:
     """The permissions of ``file``, or what a new file gets."""
     try:

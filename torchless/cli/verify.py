@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from torchless import verification
-from torchless.cli.output import emit, save
+from torchless.cli.output import emit, format_of, save
 from torchless.exitcodes import BACKED_OUT, NOTHING_LEFT
 from torchless.report import verified
 from torchless.report.color import painter, wants_color
+from torchless.verify.rebuild import RebuildOptions
 
 
 @click.command()
@@ -25,9 +26,16 @@ from torchless.report.color import painter, wants_color
 @click.option("--offload-arch", "arches", multiple=True, metavar="GFX", help="Compare device code for it (repeatable).")
 @click.option("--headers", type=click.Choice(["stubs", "system"]), default="stubs", help="Over which headers.")
 @click.option("--torch", type=click.Choice(["auto", "real", "stand-in"]), default="auto", help="What 'before' runs on.")
+@click.option("--rebuild", "rebuilt", is_flag=True, help="Build the modules through aiter's JIT, too (needs ROCm).")
+@click.option("--tests", "tested", is_flag=True, help="Run their op_tests, too (needs a GPU).")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Builds of each.")
+@click.option("--python", metavar="FILE", help="The interpreter that has aiter's dependencies (default: this one).")
+@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="MAX_JOBS of the builds (default: the JIT's).")
 @click.option("--jobs", "-j", type=click.IntRange(0), default=0, metavar="N", help="Processes; 0: one per core.")
 @click.option("--cache/--no-cache", default=True, help="Reuse answers of earlier runs.")
-@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--output-format", type=click.Choice(["text", "json", "markdown"]), help="Default: by the end of FILE, else text."
+)
 @click.option("--output-file", "-o", metavar="FILE", help="Print into this file instead of stdout.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--verbose", "-v", is_flag=True, help="Show the trace of an internal error.")
@@ -40,7 +48,12 @@ def verify(
     since: str,
     rungs: str,
     arches: tuple[str, ...],
-    output_format: str,
+    rebuilt: bool,
+    tested: bool,
+    trials: int,
+    python: str | None,
+    max_jobs: int | None,
+    output_format: str | None,
     output_file: str | None,
     color: str,
     verbose: bool,
@@ -49,7 +62,8 @@ def verify(
     """Compare the modules of PATHS (default: all that the change touches) with what they were before it.
 
     Rungs: types (both passes parse), closure (no path to torch), device (each kernel's instructions and registers),
-    trace (what the launchers launch, on a fake HIP runtime). Exit code 3 when one fails; a rung that could not run says
+    trace (what the launchers launch, on a fake HIP runtime); with ROCm also rebuild (through aiter's own JIT, both
+    versions, in copies) and, with a GPU, tests (op_tests). Exit code 3 when one fails; a rung that could not run says
     why, and never passes.
     """
     seen["verbose"] = verbose
@@ -57,11 +71,13 @@ def verify(
         paths=paths,
         modules=modules,
         since=since,
-        rungs=tuple(name for name in rungs.split(",") if name),
+        rungs=(*(name for name in rungs.split(",") if name), *["rebuild"] * rebuilt, *["tests"] * tested),
         arches=arches or ("gfx942",),
+        builds=RebuildOptions(python=python or sys.executable, max_jobs=max_jobs or 0, trials=trials),
         **flags,
     )
     result = verification.verify(options, Path.cwd(), lambda stage, done, total: None)
+    output_format = output_format or format_of(output_file)
     if output_format == "json":
         data = verified.to_json(result)
     elif output_format == "markdown":

@@ -54,6 +54,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "evidence": list(answer.evidence),
         "unseen": list(answer.unseen),
         "seconds": round(answer.seconds, 3),
+        "figures": {name: [round(value, 3) for value in values] for name, values in answer.figures},
     }
 
 

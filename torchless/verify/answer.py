@@ -22,7 +22,7 @@ class Answer:
     """What one proof said. ``detail`` is one line: what was compared, or why nothing was.
 
     ``evidence`` are chains, symbols, differences; ``unseen`` is what it left out, each with the reason. ``seconds`` is
-    wall time.
+    wall time. ``figures`` are named series of numbers, for programs.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Answer:
     evidence: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     seconds: float = 0.0
+    figures: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 def few(texts: Sequence[str], shown: int = _SHOWN) -> tuple[str, ...]:

@@ -52,6 +52,11 @@ def certify(
     return Certificate(module.name, free, len(module.sources), witnesses)
 
 
+def is_torch_symbol(name: str) -> bool:
+    """Whether a demangled symbol is torch's own or has a type of torch in it."""
+    return _TORCH_SYMBOL.search(name) is not None
+
+
 def _graph(module: Module, closures: Sequence[Closure], heavy: HeavySet) -> Answer:
     unseen = [f"{path}: not there" for path in module.missing_sources]
     unseen += [f"{path}: third-party" for path in module.vendored_sources]
@@ -111,7 +116,7 @@ def _built(project: Project, module: Module) -> Answer:
         names, problem = symbols(path)
         if problem:
             unseen.append(f"{path.name}: {problem}")
-        leaks += [f"{path.name}: {name}" for name in names if _TORCH_SYMBOL.search(name)]
+        leaks += [f"{path.name}: {name}" for name in names if is_torch_symbol(name)]
     if len(unseen) == len(found):
         return Answer("symbols", Verdict.NOT_RUN, unseen[0], unseen=few(unseen))
     told = f"{len(found) - len(unseen)} built file{'' if len(found) - len(unseen) == 1 else 's'}"

@@ -12,10 +12,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Tree:
-    """The checkout at ``root``, with ``overlay`` (root-relative path -> bytes) in place of files, or beside them."""
+    """The checkout at ``root``, with ``overlay`` (root-relative path -> bytes) in place of files, or beside them.
+
+    ``absent`` are files of ``root`` that this version has not. A compiler still sees them: nothing in it names them.
+    """
 
     root: Path
     overlay: Mapping[str, bytes] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
 
     def read(self, path: str) -> bytes:
         """The bytes of a root-relative path. Raises OSError."""

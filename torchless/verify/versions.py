@@ -31,13 +31,16 @@ def before_revision(root: Path, revision: str) -> Tree:
     place = "" if prefix == "." else f"{prefix}/"
     listed = _git(root, "diff", "--name-only", "--no-renames", "-z", revision, "--", ".").split(b"\0")
     overlay: dict[str, bytes] = {}
+    absent: set[str] = set()
     for name in filter(None, map(os.fsdecode, listed)):
         if not name.startswith(place):
             continue
         shown = _run(root, "show", f"{revision}:{name}")
         if shown.returncode == 0:
             overlay[name.removeprefix(place)] = shown.stdout
-    return Tree(root, overlay)
+        else:
+            absent.add(name.removeprefix(place))
+    return Tree(root, overlay, frozenset(absent))
 
 
 def before_last_write(root: Path) -> Tree | None:
