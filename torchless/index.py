@@ -111,6 +111,10 @@ class Index:
             key = self._seen[path] = known[2]
         return key
 
+    def seen(self) -> dict[str, bytes]:
+        """Every file that was asked about in this run -> its key()."""
+        return dict(self._seen)
+
     def note(self, kind: str, version: int | str, key: bytes) -> Any:
         """What set_note() was given for just this ``kind``, ``version`` and ``key``, one of the last few, else None."""
         self._open()

@@ -66,3 +66,21 @@ def test_other_settings_are_another_question(mini_aiter: Path) -> None:
     usual = found()
     assert found(heavy=("aiter_tensor.h=mine",)) >= usual
     assert found() == usual
+
+
+def test_a_vendored_header_that_changes_is_noticed(mini_aiter: Path) -> None:
+    vendored = mini_aiter / "3rdparty/composable_kernel/include/ck_tile/core.hpp"
+    vendored.parent.mkdir(parents=True)
+    vendored.write_text("#pragma once\n")
+    source = mini_aiter / "csrc/kernels/norm_kernels.cu"
+    source.write_text('#include "../../3rdparty/composable_kernel/include/ck_tile/core.hpp"\n' + source.read_text())
+
+    def lines() -> list[str]:
+        result = check(CheckOptions(("csrc",)), mini_aiter, lambda stage, done, total: None)
+        return [f.message for f in result.findings if "core.hpp" in f.message]
+
+    before = lines()
+    assert lines() == before
+    vendored.write_text("#pragma once\n#include <torch/all.h>\n" + "int filler;\n" * 9)
+    fresh = check(CheckOptions(("csrc",), cache=False), mini_aiter, lambda stage, done, total: None)
+    assert lines() == [f.message for f in fresh.findings if "core.hpp" in f.message] != before

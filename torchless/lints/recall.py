@@ -14,7 +14,7 @@ from torchless.options import CheckOptions
 from torchless.project.model import Project
 from torchless.rules.catalogue import rules_dir
 
-_VERSION = 2
+_VERSION = 3
 
 
 def run_key(context: Context, options: CheckOptions) -> bytes:
@@ -27,11 +27,7 @@ def run_key(context: Context, options: CheckOptions) -> bytes:
     scripts = {script for module in project.modules for script in module.generators}
     further = {project.config_path, f"{project.config_path.rpartition('/')[0]}/core.py", *scripts} - {""}
     for path in (*project.sources, *project.headers, *sorted(further), *sorted(context.python)):
-        try:
-            content = context.index.key(path)
-        except OSError:
-            content = b""
-        digest.update(path.encode("utf-8", "surrogateescape") + b"\0" + content)
+        digest.update(path.encode("utf-8", "surrogateescape") + b"\0" + _key_of(context, path))
     asked = [sorted(context.files), [module.name for module in context.modules]]
     settings = [options.arch, options.defines, options.include_dirs]
     heavy = [(rule.category, rule.headers, rule.together, rule.anywhere) for rule in context.heavy.rules]
@@ -48,13 +44,26 @@ def _in_order(project: Project) -> list[object]:
 
 
 def recalled(context: Context, key: bytes, name: str, look: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
-    """``look()``, or what it gave when ``key`` was the same; ``name`` is the lint's."""
-    rows = context.index.note(f"findings {name}", _VERSION, key)
-    if rows is not None:
-        return tuple(_finding(row) for row in rows)
+    """``look()``, or what it gave when ``key`` was the same; ``name`` is the lint's.
+
+    Files that are no part of the project (a composable_kernel in 3rdparty) but were read on the way must be the same.
+    """
+    index = context.index
+    note = index.note(f"findings {name}", _VERSION, key)
+    if note is not None and all(_key_of(context, path) == content for path, content in note[1]):
+        return tuple(_finding(row) for row in note[0])
     found = tuple(look())
-    context.index.set_note(f"findings {name}", _VERSION, key, tuple(_row(finding) for finding in found))
+    own = {*context.project.sources, *context.project.headers}
+    beside = tuple(sorted((path, content) for path, content in index.seen().items() if path not in own))
+    index.set_note(f"findings {name}", _VERSION, key, (tuple(_row(finding) for finding in found), beside))
     return found
+
+
+def _key_of(context: Context, path: str) -> bytes:
+    try:
+        return context.index.key(path)
+    except OSError:
+        return b""
 
 
 def _tables() -> list[Path]:
