@@ -6,7 +6,7 @@ added to the analysis here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from torchless.plan.collect import Collected
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.rounds import Grouped
 from torchless.plan.suppression import Suppressor, left_alone
-from torchless.project.modules import modules_of
+from torchless.project.model import Project
 from torchless.rewrites.dispatch_tables.codebase import Codebase
 from torchless.rewrites.dispatch_tables.offer import offers
 from torchless.rewrites.python_layout import read_style
@@ -101,11 +101,20 @@ def _draft(offered: Offered, seen: Grouped, options: MigrateOptions) -> Draft:
     edits = () if blockers else tuple(e for f in findings for e in f.edits)
     places = [(e.path, e.start) for e in edits] or [(f.path, f.start) for f in findings]
     entities = {seen.index.at(path, start) for path, start in places}
-    owners = modules_of(seen.analysis.project)
-    modules = {m.name for path in offered.paths for m in owners.get(path, ())}
+    modules = _modules(seen.analysis.project, seen.analysis.closures, offered.paths)
     group = Group(offered.name, tuple(sorted(modules)), (), tuple(sorted(e for e in entities if e is not None)))
     functions = tuple(sorted(_edited_functions(seen.analysis, edits)))
     return Draft(group, tuple(findings), edits, blockers, functions, False, True, offered.stand_ins)
+
+
+def _modules(project: Project, closures: Mapping[str, frozenset[str]], paths: Iterable[str]) -> set[str]:
+    """The modules with a source that is one of ``paths`` or reaches one."""
+    wanted = set(paths)
+    return {
+        module.name
+        for module in project.modules
+        if any(not wanted.isdisjoint(closures.get(source, frozenset())) for source in module.sources)
+    }
 
 
 def _edited_functions(analysis: Analysis, edits: Sequence[Edit]) -> Iterable[FunctionFact]:
@@ -131,12 +140,11 @@ def _dispatch_tables(analyst: Analyst, options: MigrateOptions) -> list[Offered]
     def scripts(folder: str) -> list[str]:
         return sorted(p.name for p in (root / folder).glob("*.py") if p.is_file())
 
-    owners = modules_of(analyst.project)
-
-    def is_meant(paths: Iterable[str]) -> bool:
-        return any(
-            selection.covers(path) or any(m.name in selection.modules for m in owners.get(path, ())) for path in paths
-        )
+    def is_meant(paths: Sequence[str]) -> bool:
+        if any(selection.covers(path) for path in paths):
+            return True
+        modules = _modules(analyst.project, analyst.closures, paths) if selection.modules else set()
+        return not selection.modules.isdisjoint(modules)
 
     code = Codebase(analyst.project, analyst.closures, read, scripts)
     found = offers(code, read_style(root), options.offer_all, is_meant)

@@ -68,6 +68,7 @@ class _Finder:
         self.maps: dict[Node, MapType] = {}
         self.derived: dict[Node, list[Alias]] = {}
         self.unclear: dict[Node, list[str]] = {}
+        self.generic: list[tuple[File, Node, MapType]] = []
 
     def add_map(self, file: File, found: MapType) -> None:
         node: Node = ("map", found.path, found.map.first)
@@ -81,7 +82,7 @@ class _Finder:
                 self._add_template(node, found)
             return
         if _is_parameter(file, found.map.first, found.named):
-            self._add_generic(file, node, found)
+            self.generic.append((file, node, found))
             return
         function = self._resolve(found.path, found.named, found.map.arguments[1][1])
         if function is not None:
@@ -97,6 +98,8 @@ class _Finder:
                 self._function(FunctionType(file.path, spelled, alias))
 
     def families(self) -> list[Family]:
+        for file, node, found in self.generic:
+            self._add_generic(file, node, found)
         self._join_accessors()
         out: dict[str, Family] = {}
         for nodes in sorted(self.components.groups(), key=min):

@@ -155,6 +155,8 @@ def parameter_type(tokens: list[Token]) -> str:
         tokens = tokens[: texts.index(b"=")]
     if len(tokens) > 1 and tokens[-1].kind is Kind.NAME and _is_declared_name(tokens):
         tokens = tokens[:-1]
+    while len(tokens) > 1 and tokens[-1].text in _CV and tokens[-2].text == b"*":
+        tokens = tokens[:-1]  # of the pointer itself
     if tokens and tokens[-1].text not in (b"&", b"&&", b"*"):
         tokens = [t for k, t in enumerate(tokens) if t.text not in _CV or _inside_angles(tokens, k)]
     return normal(tokens)
