@@ -259,7 +259,7 @@ def test_other_categories_want_a_gain_and_no_line_in_place(found: Found) -> None
         "csrc/kernels/ck.cu": '#include "aiter_hip_common.h"\nck_tile::index_t n = HIP_CALL(1);\n',
     }
     findings = found(files, CODE)
-    assert {f.path for f in findings} == {"csrc/kernels/alone.cu"}
+    assert {f.path for f in findings if f.path in files} == {"csrc/kernels/alone.cu"}
     assert only(findings, "csrc/kernels/alone.cu").message.endswith("it brings ck_tile/core.hpp")
 
 

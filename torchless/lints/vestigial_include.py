@@ -38,11 +38,12 @@ def findings(context: Context) -> Iterator[Finding]:
             elif verdict.relied:
                 if not outside and is_header(path) and families.TORCH in verdict.reaches:
                     yield _passed_on(facts, edge, verdict)
-            elif outside or families.TORCH in _avoided(facts, edge, verdict):
+            elif families.TORCH in _avoided(facts, edge, verdict) or (outside and _has_source(facts, verdict)):
                 yield from _unused(facts, edge, verdict, gone, outside=outside)
     for edge in later:  # for other categories no line is put in place of one
         verdict = judge(facts, edge, outside=False, gone=gone, sparing=True)
-        if verdict.is_unused and verdict.spared and not verdict.needed and not verdict.outside:
+        gains = verdict.is_unused and verdict.spared and _has_source(facts, verdict)
+        if gains and not verdict.needed and not verdict.outside:
             yield from _unused(facts, edge, verdict, gone, outside=False)
 
 
@@ -148,8 +149,16 @@ def _is_narrow_alone(facts: Facts, edge: Edge, gone: Collection[Place]) -> bool:
     return False
 
 
+def _has_source(facts: Facts, verdict: Verdict) -> bool:
+    """Whether a source reads the file: of what generated ones use in it, only torch's names are worth a word."""
+    return not verdict.units.isdisjoint(facts.context.project.sources)
+
+
 def _unbuilt(facts: Facts, verdict: Verdict) -> list[str]:
-    """A doubt where the checkout has modules and none of them builds a unit that takes the directive."""
-    modules = facts.context.project.modules
-    built = {source for module in modules for source in module.sources}
-    return [f"no module builds {base(min(verdict.units))}"] if modules and built.isdisjoint(verdict.units) else []
+    """A doubt where no source reads the file, or the checkout has modules and none of them builds one that does."""
+    project = facts.context.project
+    sources = verdict.units.intersection(project.sources)
+    if not sources:
+        return [f"no source of the checkout reads {base(min(verdict.units))}"]
+    built = {source for module in project.modules for source in module.sources}
+    return [f"no module builds {base(min(sources))}"] if project.modules and built.isdisjoint(sources) else []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torchless.reliance.mentions import visible_text
 
-VERSION = 3
+VERSION = 4
 """Goes up whenever scan() gives something else for the same bytes."""
 
 _NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
@@ -144,6 +144,7 @@ class _Found:
         while True:
             stop = _STOP.search(text, position)
             if stop is None:
+                self._rest(pending + text[start:])
                 return depth == 0
             at, mark = stop.start(), stop[0]
             if mark in "()":
@@ -171,6 +172,13 @@ class _Found:
                 position = start = close + 1
                 pending = self._block(head, text[at + 1 : close], text[close + 1 : close + 200])
         return True
+
+    def _rest(self, text: str) -> None:
+        """Take in what no semicolon ends: calls of macros, or a piece of what goes on behind the header."""
+        names = [name for name in _WHOLE.findall(text) if name not in _KEYWORDS]
+        self._add(names)
+        if text.strip():
+            self.effects.append(f"expands {names[0]}" if names else "ends in the middle of a declaration")
 
     def _enters(self, head: str) -> bool:
         """Whether a brace behind ``head`` opens a namespace or a linkage block."""

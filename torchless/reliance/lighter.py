@@ -78,7 +78,7 @@ def _replacement(facts: Facts, edge: Edge, header: str, below: frozenset[str], c
     first = next(iter((*verdict.own, *verdict.relied.values())))
     verdict.needed = {path: why for path, why in verdict.needed.items() if path not in below}
     verdict.needed[header] = (edge.includer, first)
-    given = families.standard_in(below)
+    given = families.standard_in(below)  # no view of the includer shows what the header brings
     verdict.standard = {h: why for h, why in verdict.standard.items() if not is_given(h, given)}
     verdict.outside = {h: why for h, why in verdict.outside.items() if h[1:-1] not in below}
     return edits_for(facts, edge, verdict, code)

@@ -12,10 +12,12 @@ from torchless.closure.model import Edge
 from torchless.facts.typing import FileView
 from torchless.lints.context import Context
 from torchless.model import Edit
+from torchless.reliance import families
 from torchless.reliance.facts import Facts, View
 from torchless.reliance.vestige import Verdict
 from torchless.rewrites.include_lines import IncludeLine, contiguous, include_lines, removal
 from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.std_headers import is_given
 from torchless.text.lexer import Kind, Token, code_tokens, lex
 from torchless.text.source import SourceFile
 
@@ -90,11 +92,27 @@ def edits_for(facts: Facts, edge: Edge, verdict: Verdict, code: str) -> tuple[Ed
             return f"{path} cannot be spelled from there"
         quoted.append(f'"{spelled}"')
     there = {row.name.rpartition("/")[2] for row in rows if row.movable and row is not line.row}
-    angled = sorted({*verdict.outside, *verdict.standard})
+    angled = _beside(facts, verdict, views)
     late = next((h for h in (*quoted, *angled) if h[1:-1].rpartition("/")[2] in there), "")
     if late:
         return f"{late} would have to be included earlier"
     return _edits(context.source(edge.includer), rows, line.row, quoted, angled, code)
+
+
+def _beside(facts: Facts, verdict: Verdict, views: Sequence[View]) -> list[str]:
+    """The headers outside of the checkout that are needed, and that those of the checkout do not bring, spelled <>."""
+    brought: frozenset[str] | None = None
+    for view in views:
+        reached = [view.below(path) for path in verdict.needed if path in view.reading.entered]
+        if reached:
+            found = frozenset().union(*reached) & view.closure.outside
+            brought = found if brought is None else brought & found
+    given = families.standard_in(brought or ())
+    has_hip = any(map(families.brings_hip, brought or ()))
+    outside = {h for h in verdict.outside if h[1:-1] not in (brought or ())}
+    if has_hip:
+        outside.discard("<hip/hip_runtime.h>")
+    return sorted({*outside, *(h for h in verdict.standard if not is_given(h, given))})
 
 
 def covering(needed: Iterable[str], views: Sequence[View]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from torchless.text.edits import apply
 from torchless.text.source import SourceFile
 from torchless.verify.planted import Place
 from torchless.verify.types import CheckJob, CheckResult, new_diagnostics
+
+_MACRO_HEAD = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\w+(?:\([^)\n]*\))?[ \t]*")
 
 RunChecks = Callable[[Sequence[CheckJob]], Sequence[CheckResult]]
 ParseAll = Callable[[Sequence[TuSpec], Mapping[str, bytes]], Sequence[TuFacts]]
@@ -134,8 +137,13 @@ def _at(edit: Edit) -> Place:
 
 
 def _is_directive(source: SourceFile, edit: Edit) -> bool:
-    line = source.line_bytes(source.line_of(edit.start)).lstrip()
-    return line.startswith(b"#") or edit.new.lstrip().startswith(b"#")
+    """Whether an edit makes, changes or takes out a directive; the body of a macro is none."""
+    number = source.line_of(edit.start)
+    line = source.line_bytes(number)
+    macro = _MACRO_HEAD.match(line)
+    if macro is not None and edit.start >= source.line_start(number) + macro.end():
+        return False
+    return line.lstrip().startswith(b"#") or edit.new.lstrip().startswith(b"#")
 
 
 def _blamed(
