@@ -34,6 +34,9 @@ def test_the_prelude_alone_makes_device_code(device: bool) -> None:
     """As with clang's own wrapper. __noinline__ is the compiler's, also as the attribute that libstdc++ spells so."""
     source = """
 __global__ void k(float* p) { p[0] = expf(p[1]) + rsqrtf(p[2]); printf("x"); }
+template <typename T>
+__device__ bool odd(T x) { return isnan(x) || isinf(x) || !isfinite(x) || signbit(x) || ::isnan(x) || std::isinf(x); }
+__device__ bool both() { return odd(1.f) || odd(2.0); }
 __noinline__ void f();
 __attribute__((__noinline__)) void g();
 """

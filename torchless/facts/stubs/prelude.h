@@ -19,6 +19,9 @@
 #undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <cmath>
 #include <cstdlib>
+// Device code may call these by their bare names (clang's wrapper has device functions of its own for them); the
+// wrapped <math.h> gives the standard library's, which are constexpr and so for both sides, to the global namespace.
+#include <math.h>
 #include "hip/hip/amd_detail/amd_math_functions.h"
 
 // Sources ask the compiler's version for the types that ROCm 7's clang has; an older parser has them by now.
