@@ -95,7 +95,8 @@ class Lines:
 
     total: as ``-E | wc -l`` counts. by_kind: kind -> exclusive lines, adding up to total. through: kind -> the lines
     read below headers of that kind, those of other kinds that they include among them. files: the heaviest ones by
-    inclusive lines. tree: by include chain, small ones left out.
+    inclusive lines. opened: how many files were read, the source among them. tree: by include chain, small ones put
+    together.
     """
 
     total: int

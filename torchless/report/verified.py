@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from torchless import __version__
 from torchless.report.color import Paint
 from torchless.verification import VerifyResult
 from torchless.verify.answer import Answer, Verdict
-from torchless.verify.ladder import Verified
 
 SCHEMA_VERSION = 1
 _MARKS = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL", Verdict.NOT_RUN: "not run"}
@@ -32,7 +32,12 @@ def text(result: VerifyResult, paint: Paint) -> str:
 
 def to_json(result: VerifyResult) -> str:
     """The whole result as one JSON object with a final newline."""
-    report = {
+    return json.dumps(report_of(result), indent=1) + "\n"
+
+
+def report_of(result: VerifyResult) -> dict[str, Any]:
+    """The whole result as JSON data."""
+    return {
         "schema_version": SCHEMA_VERSION,
         "torchless": __version__,
         "root": result.root,
@@ -43,7 +48,6 @@ def to_json(result: VerifyResult) -> str:
         "notes": list(result.notes),
         "seconds": round(result.seconds, 3),
     }
-    return json.dumps(report, indent=1) + "\n"
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
@@ -59,23 +63,31 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def markdown(result: VerifyResult) -> str:
-    """A table for a pull request: modules down, rungs across, and what stands behind each cell that is no pass."""
-    rungs = list(dict.fromkeys(a.name for m in result.modules for a in m.answers))
+    """A table for a pull request: modules down, rungs across, and what stands behind each cell."""
+    return markdown_of(report_of(result))
+
+
+def markdown_of(report: Mapping[str, Any]) -> str:
+    """The same from JSON data as report_of() gives it."""
+    modules = report["modules"]
+    rungs = list(dict.fromkeys(rung["rung"] for module in modules for rung in module["rungs"]))
     rows = [f"| module | {' | '.join(rungs)} |", f"|---|{'---|' * len(rungs)}"]
-    rows += [_row(module, rungs) for module in result.modules]
+    rows += [_row(module, rungs) for module in modules]
     told = [
-        f"- **{module.module}, {answer.name}**: {answer.verdict.value}: {_escaped(answer.detail)}"
-        + "".join(f"\n  - {_escaped(line)}" for line in (*answer.evidence, *(f"not seen: {u}" for u in answer.unseen)))
-        for module in result.modules
-        for answer in module.answers
+        f"- **{module['module']}, {rung['rung']}**: {rung['verdict']}: {_escaped(rung['detail'])}"
+        + "".join(
+            f"\n  - {_escaped(line)}" for line in (*rung["evidence"], *(f"not seen: {u}" for u in rung["unseen"]))
+        )
+        for module in modules
+        for rung in module["rungs"]
     ]
-    head = f"Compared with {_escaped(result.compared_with)}; {len(result.changed)} files differ."
+    head = f"Compared with {_escaped(report['compared_with'])}; {len(report['changed'])} files differ."
     return "\n".join([head, "", *rows, "", *told]) + "\n"
 
 
-def _row(module: Verified, rungs: list[str]) -> str:
-    verdicts = {answer.name: answer.verdict.value for answer in module.answers}
-    return f"| {_escaped(module.module)} | {' | '.join(verdicts.get(rung, '') for rung in rungs)} |"
+def _row(module: Mapping[str, Any], rungs: list[str]) -> str:
+    verdicts = {rung["rung"]: rung["verdict"] for rung in module["rungs"]}
+    return f"| {_escaped(module['module'])} | {' | '.join(verdicts.get(rung, '') for rung in rungs)} |"
 
 
 def _escaped(text: str) -> str:
