@@ -141,8 +141,8 @@ def _kind_of(value: object) -> str:
 def merge(config: Config, flags: Mapping[str, Any], defaults: Options) -> Options:
     """Lay flags over settings over ``defaults``. A flag that is None or () was not given.
 
-    Settings that the kind of options does not know are for another command. Raises UsageError for values that no parser can use: a define that is none, an architecture that is none, a
-    missing include folder or rule file.
+    Settings that the kind of options does not know are for another command. Raises UsageError for values that no parser
+    can use: a define that is none, an architecture that is none, a missing include folder or rule file.
     """
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
     known = {field.name for field in fields(defaults)}

@@ -70,8 +70,8 @@ class Rule:
 
     ``rewrite`` names the module of torchless/rewrites/ that implements what no pattern can say ("" when patterns do it
     all). ``lint`` names the module of torchless/lints/ that looks for it instead, in `torchless check`; a migration
-    leaves such a rule alone unless it is selected. So it does with one that is ``opt_in``, a rewrite that has nothing to
-    do with torch.
+    leaves such a rule alone unless it is selected, as it does one that is ``opt_in``: a rewrite that has nothing to do
+    with torch.
     """
 
     code: str
