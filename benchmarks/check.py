@@ -67,12 +67,16 @@ def sample_of(root: Path, path: str, count: int) -> tuple[list[TuSpec], int]:
     return specs[::step][:count], len(specs)
 
 
-def over(specs: Sequence[TuSpec], root: Path, head: Sequence[str], tail: Sequence[str], cache: Path) -> Cost:
-    """The cost of one tool over every spec of a sample, one after the other."""
+def over(specs: Sequence[TuSpec], root: Path, tool: str, cache: Path) -> Cost:
+    """The cost of ``clang++ -M`` or clang-include-cleaner over every spec of a sample, one after the other."""
     costs = []
     for spec in specs:
         arguments = unit_arguments(spec, root, find_headers("stubs"))
-        costs.append(run([*head, str(root / spec.source), *tail, *arguments], root, cache))
+        source = str(root / spec.source)
+        if "cleaner" in tool:
+            costs.append(run([tool, "--print=changes", source, "--", *arguments], root, cache))
+        else:
+            costs.append(run([tool, *arguments, "-M", "-MG", source], root, cache))
     return Cost(sum(c.wall for c in costs), sum(c.cpu for c in costs))
 
 
@@ -108,7 +112,7 @@ def main() -> None:
         if compiler is None:
             print("clang++ is not installed: no figures of -M")
         else:
-            cost = over(specs, root, [compiler.path], ["-M", "-MG"], cache)
+            cost = over(specs, root, compiler.path, cache)
             row(f"clang++ -M, {len(specs)} of {every} units, host pass", cost)
             row(
                 f"the same, all {every}, extrapolated",
@@ -118,7 +122,7 @@ def main() -> None:
         if cleaner is None:
             print("clang-include-cleaner is not installed")
         else:
-            cost = over(specs, root, [cleaner, "--print=changes"], ["--"], cache)
+            cost = over(specs, root, cleaner, cache)
             row(f"clang-include-cleaner, {len(specs)} of {every} units", cost)
 
 
