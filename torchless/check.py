@@ -50,7 +50,7 @@ def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult
         findings=news.new,
         suppressed=len(outcome.suppressed),
         files=len(context.files) + len(context.python),
-        units=len(context.unit_sources()),
+        units=len(set(project.sources).intersection(context.unit_sources())),
         files_failed=tuple(failed),
         notes=selection.left_out,
         seconds=time.monotonic() - began,

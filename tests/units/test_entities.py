@@ -133,6 +133,8 @@ def test_a_declaration_defines_nothing() -> None:
         ("typedef int (*table_t)[3]; typedef void (&ref_t)(Tensor);", ["table_t", "ref_t"]),
         ("typedef struct { struct { int a; } b; } A;", ["A"]),
         ("typedef", []),
+        ("typedef \n#define ; struct struct", []),
+        ("typedef Tensor\n#define X ;\nA;", ["A"]),
         ("using A =", []),
         ("struct A {", []),
         ("struct", []),

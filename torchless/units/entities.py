@@ -119,6 +119,9 @@ def _semicolon(tokens: list[Token], start: int) -> int:
     for _ in range(_LONGEST_ALIAS):
         if not 0 <= i < len(tokens):
             return -1
+        if tokens[i].directive:  # neither the ; of a macro nor its braces are those of the alias
+            i += 1
+            continue
         if tokens[i].text == b";":
             return i
         i = match_forward(tokens, i) + 1 or -1 if tokens[i].text == b"{" else i + 1
@@ -130,7 +133,7 @@ _LONGEST_ALIAS = 200  # tokens
 
 def _typedef_name(tokens: list[Token], start: int, end: int) -> int:
     """Index of the name that the typedef from ``start`` to the ; at ``end`` declares, -1 when it cannot be told."""
-    if tokens[end - 1].kind is Kind.NAME:
+    if tokens[end - 1].kind is Kind.NAME and not tokens[end - 1].directive:
         return end - 1
     for i in range(start, end - 3):  # a pointer to a function: void (*name)(...)
         if tokens[i].text == b"(" and tokens[i + 1].text in (b"*", b"&") and tokens[i + 3].text == b")":
