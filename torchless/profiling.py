@@ -179,13 +179,13 @@ class _Measuring:
         for name in unit.passes:
             key = (number, name)
             if trial == 0:
-                lines, problem = count_lines(unit, name, version.overlay, classify)
-                if lines is None:
+                counted, problem = count_lines(unit, name, version.overlay, classify)
+                if counted is None:
                     return f"{_named(name)}: {problem}"
-                version.lines[key] = lines
+                version.lines[key] = counted
             if self.options.trials:
-                includes = version.lines[key].opened > 1
-                found = measure(unit, name, self.chosen.kind, version.overlay, classify, threads, includes)
+                lines = version.lines[key]
+                found = measure(unit, name, self.chosen.kind, version.overlay, classify, threads, lines)
                 if found.problem:
                     return f"{_named(name)}: {found.problem}"
                 version.runs.setdefault(key, []).append(found)

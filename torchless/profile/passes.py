@@ -13,7 +13,10 @@ from torchless.profile.run import Ran, bounded, run
 from torchless.profile.trace import Trace, TraceError, read_trace
 
 GRANULARITY = 200
-"""Microseconds below which clang leaves an event out of its trace: headers that cost less are not worth a row."""
+"""Microseconds below which clang leaves an event out of the trace of a large unit, which has a hundred thousands."""
+
+_LARGE = 20_000
+"""Preprocessed lines. Headers of so many take more than GRANULARITY; a unit of fewer is traced without a limit."""
 
 _HEADERS = 30
 
@@ -50,18 +53,20 @@ def count_lines(unit: Unit, name: str, overlay: Sequence[str], classify: Classif
 
 
 def measure(
-    unit: Unit, name: str, kind: str, overlay: Sequence[str], classify: Classify, threads: int, includes: bool
+    unit: Unit, name: str, kind: str, overlay: Sequence[str], classify: Classify, threads: int, lines: Lines
 ) -> Measured:
     """Compile one pass and say what it took.
 
     ``kind``: FRONT_END stops before code is made; COMPILE goes as far as an object for the host, and assembly for the
-    device, which leaves out the device's linker. ``threads``: how many the compiler may have. ``includes``: the unit is
-    known to read headers. A compiler without traces (gcc) gives the seconds of the process alone.
+    device, which leaves out the device's linker. ``threads``: how many the compiler may have. ``lines`` are those of
+    the pass: where they say that it reads headers, a trace without any is an error. A compiler without traces (gcc)
+    gives the seconds of the process alone.
     """
     with tempfile.TemporaryDirectory(prefix="torchless-") as folder:
         path = Path(folder, "trace.json")
         # for the compiler proper: clang's driver writes no trace for device passes, nor for -fsyntax-only
-        traced = ["-Xclang", f"-ftime-trace={path}", "-Xclang", f"-ftime-trace-granularity={GRANULARITY}"]
+        limit = GRANULARITY if lines.total >= _LARGE else 0
+        traced = ["-Xclang", f"-ftime-trace={path}", "-Xclang", f"-ftime-trace-granularity={limit}"]
         if kind == FRONT_END:
             goal = ["-fsyntax-only"]
         else:
@@ -73,6 +78,7 @@ def measure(
         if not is_clang:
             return Measured(Seconds(ran.wall, ran.cpu))
         try:
+            includes = lines.opened > 1 and (not limit or lines.total - lines.tree.exclusive >= _LARGE)
             trace = read_trace(path.read_bytes(), f"{unit.source} ({name}): its trace", includes=includes)
         except OSError:
             return Measured(problem=f"{unit.command[0]} wrote no trace: it must be a clang that knows -ftime-trace")

@@ -19,6 +19,7 @@ from torchless.profile.rows import Row, builds, rows
 from torchless.profile.walls import placed, schedule
 from torchless.report.profiled import diagnosis_lines, kind_of_figures, pass_name
 
+_NUMERIC = ' class="n"'
 _KIND_WORDS = {
     "checkout": "the checkout",
     "ck": "composable_kernel",
@@ -84,7 +85,8 @@ def _table(profiles: Sequence[Profile]) -> str:
         *(["lines before", "after", "difference", "below torch"] if two else ["lines", "below torch"]),
     ]
     heads += ["seconds before", "after", "ratio", ""] if two else ["seconds"]
-    out = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    words = {"unit", "pass", ""}
+    out = "".join(f'<th scope="col"{"" if head in words else _NUMERIC}>{head}</th>' for head in heads)
     body = "".join(_row(row, two) for row in rows(profiles))
     return f'<div class="scroll"><table id="rows"><thead><tr>{out}</tr></thead><tbody>{body}</tbody></table></div>'
 
