@@ -14,13 +14,14 @@
 #include <sstream>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace torchless {
 namespace {
 
-constexpr unsigned kSeconds = 20;          // that one call may take
+constexpr unsigned kSeconds = 20;          // of CPU time that one call may take
 constexpr size_t kFilled = size_t{1} << 16;  // bytes at the start of a tensor that hold numbers
 
 std::vector<Translator>& translators() {
@@ -169,10 +170,16 @@ Failure failure_of(std::exception_ptr error) {
   }
 }
 
+// Ends this process when it has used so many seconds of CPU time from now on; 0 takes that back.
+void limit(unsigned seconds) {
+  const itimerval timer{{0, 0}, {static_cast<time_t>(seconds), 0}};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
 void make(const Call& call, const Entry& entry) {
   const std::string marker = "\1call " + std::to_string(call.index) + "\n";
   (void)!::write(STDERR_FILENO, marker.data(), marker.size());
-  ::alarm(kSeconds);
+  limit(kSeconds);
   begin_call(call.device, call.capture);
   { Line("begin").number("call", call.index).text("entry", call.entry); }
   Failure failure;
@@ -193,7 +200,7 @@ void make(const Call& call, const Entry& entry) {
     else end.texts("result", result);
     end.text("pending", hipGetErrorName(pending)).number("device", current_device());
   }
-  ::alarm(0);
+  limit(0);
   release_all_but("@");
 }
 

@@ -114,6 +114,7 @@ void tell(const std::string& name, const std::vector<at::Tensor>& tensors, const
     }
     if (!t.numel()) return;
   }
+  if (name == "aten::copy_" && !tensors.empty() && !tensors[0].numel()) return;
   if (name == "aten::copy_" && tensors.size() == 2 && tensors[0].scalar_type() == tensors[1].scalar_type() &&
       contiguous(tensors[0]) && contiguous(tensors[1])) {
     const bool to = tensors[0].is_cuda(), from = tensors[1].is_cuda();
@@ -221,6 +222,11 @@ bool told_by_torch(std::exception_ptr error, Failure& out) {
   try {
     std::rethrow_exception(error);
   } catch (const c10::Error& e) {
+    const std::string words = e.what_without_backtrace();
+    if (words.find("missing kernel for") != std::string::npos || words.find("Could not run 'aten::") != std::string::npos) {
+      out = {"missing", "an operator of torch (" + words.substr(0, words.find('\n')) + ")", ""};
+      return true;
+    }
     out = {"c10::Error", e.what_without_backtrace(), raised().message == e.what_without_backtrace() ? raised().where : ""};
     return true;
   } catch (...) {
@@ -291,4 +297,6 @@ TORCH_LIBRARY_IMPL(_, CUDA, m) { m.fallback(torch::CppFunction::makeFromBoxedFun
 TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("empty.memory_format", torchless::empty);
   m.impl("empty_strided", torchless::empty_strided);
+  // torch has a kernel for every device here, which then looks for the device's own part in vain
+  m.impl("copy_", torch::CppFunction::makeFromBoxedFunction<&torchless::on_memory>());
 }

@@ -28,8 +28,8 @@ from torchless.verify.trace.ir import Kernel, KernelParam, read_kernels, read_pa
 from torchless.verify.trace.model import Side, TraceError, TraceOptions
 from torchless.verify.trace.toolchain import RUNTIME, Toolchain
 
-TIMEOUT = 300.0
-"""Seconds that one compiler may take."""
+TIMEOUT = 1800.0
+"""Seconds of wall time that one compiler may take: it takes some twenty, but shares the machine with others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,9 @@ _SHORT = re.compile(r"\b(?:" + "|".join(sorted(_DTYPES, key=len, reverse=True)) 
 # A check in front of its message: "[AITER] csrc/kernels/x.cu:12 " (the target's), "csrc/kernels/x.cu:12: ".
 _PLACE = re.compile(r"^(?:\[[A-Za-z]+\] )?(\S+?\.(?:cu|cuh|cpp|h|hpp|hip|cc|inc)):(\d+):?[ \t]*", re.M)
 # A check without a message of its own, as torch and as the target put it.
-_NO_MESSAGE = re.compile(r"Expected .* to be true, but got false\. .*|check failed", re.S)
-_CHECK_STRING = re.compile(r"^Expected (.*) to be true, but got false\.\s*$", re.S)
+_NO_MESSAGE = re.compile(
+    r"Expected .* to be true, but got false\. .*|check failed|\[F\d+ [\d:.]+ \S+\] Check failed: .*", re.S
+)
 
 # What torch itself says, in a macro that stands in the launcher's file or in its own.
 _FRAMEWORK = re.compile(

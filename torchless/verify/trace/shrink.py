@@ -39,24 +39,26 @@ def shrink(
     return call, found, before, after
 
 
-def cost(call: Call) -> tuple[int, int]:
-    """How large a call is: first what stands out, then the sizes."""
+def cost(call: Call) -> tuple[int, int, int]:
+    """How large a call is: first what stands out, then the order of its sizes, then the sizes."""
     odd = 4 * call.capture + 2 * call.device
-    size = 0
+    numbers: list[int] = []
     for value in call.args:
         if isinstance(value, TensorInput):
             odd += 4 + len(value.sizes)
-            odd += (
-                2 * (value.strides != dense(value.sizes)) + 2 * bool(value.offset) + 2 * (value.device != call.device)
-            )
+            odd += 2 * (value.strides != dense(value.sizes)) + 2 * bool(value.offset)
+            odd += 2 * (value.device != call.device)
             odd += value.dtype not in ("float16", "float32", "int32")
-            size += sum(s.bit_length() for s in (*value.sizes, *value.strides)) + value.offset.bit_length()
+            numbers += [*value.sizes, *value.strides, value.offset]
         elif isinstance(value, tuple):
             odd += 2 * len(value)
+        elif isinstance(value, int):
+            odd += 1
+            numbers.append(abs(value))
         elif value is not None:
             odd += 1
-            size += abs(int(value)).bit_length() if isinstance(value, int) else len(str(value))
-    return odd, size
+            numbers.append(len(str(value)))
+    return odd, sum(n.bit_length() for n in numbers), sum(numbers)
 
 
 def simpler(call: Call, signature: Signature) -> Iterator[Call]:
@@ -122,7 +124,7 @@ def _simpler_value(value: Value, optional: bool) -> Iterator[Value]:
         yield tensor(value.dtype, (count,), value.device)
         for d, size in enumerate(value.sizes):
             yield tensor(value.dtype, (*value.sizes[:d], *value.sizes[d + 1 :]), value.device)
-            for new in dict.fromkeys((1, 2, size // 2)):
+            for new in dict.fromkeys((1, 2, size // 2, size - 1)):
                 if 0 < new < size:
                     yield tensor(value.dtype, (*value.sizes[:d], new, *value.sizes[d + 1 :]), value.device)
     elif isinstance(value, tuple):
