@@ -278,6 +278,7 @@ class _Plan:
 
     def _lost_standard(self, header_file: bool) -> list[tuple[str, tuple[str, ...]]]:
         direct = {line.header for line in self.lines if line not in self.removed and line.movable}
+        direct |= {t.text.decode("latin-1") for t in self.new_text if t.kind is Kind.HEADER}  # edits bring them
         uses = lost_headers(self.after, lambda h: h in direct or self.provided(h))
         if header_file:
             # what declarations are made of, a header asks for itself

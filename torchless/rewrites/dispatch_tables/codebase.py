@@ -38,6 +38,7 @@ class Codebase:
         self._files: dict[str, File] = {}
         self._with: dict[str, frozenset[str]] = {}
         self._aliases: dict[str, tuple[Alias, ...]] = {}
+        self._names: dict[Alias, tuple[tuple[str, int], ...]] = {}
 
     def file(self, path: str) -> File:
         """The file at ``path``, lexed."""
@@ -89,8 +90,13 @@ class Codebase:
                     return here[0] if len(here) == 1 else None
         return found[0] if len(found) == 1 else None
 
-    def names(self, alias: Alias) -> Iterator[tuple[str, int]]:
+    def names(self, alias: Alias) -> Sequence[tuple[str, int]]:
         """Every place (path, token index) where ``alias`` is named, its definition left out."""
+        if alias not in self._names:
+            self._names[alias] = tuple(self._find_names(alias))
+        return self._names[alias]
+
+    def _find_names(self, alias: Alias) -> Iterator[tuple[str, int]]:
         for path in self.users(alias.path, alias.name):
             for i in named_at(self.file(path), alias.name):
                 if path == alias.path and alias.decl <= i <= alias.end:

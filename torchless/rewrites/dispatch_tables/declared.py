@@ -96,7 +96,7 @@ def signatures(
         if found:
             break
         script = scripts(path)
-        for text in script.strings() if not script.failure else ():
+        for text in script.strings if not script.failure else ():
             if HOLE in text.code and "(" in text.code:
                 found.update(declarations(text.tokens, _PRINTED))
     return frozenset(found)

@@ -13,6 +13,7 @@ from torchless.rewrites.dispatch_tables.scan import (
     aliases,
     map_types,
     spelled_callable,
+    type_start,
 )
 from torchless.rewrites.dispatch_tables.spelling import Callable
 from torchless.rewrites.scopes import BlockKind, statement_start
@@ -167,7 +168,7 @@ class _Finder:
                 continue
             self._join(node, found, self._function(function))
             using = next((a for a in aliases(file) if a.first <= i <= a.last), None)
-            if using is not None and using.first == i and using.last == close:
+            if using is not None and using.first == type_start(file, i) and using.last == close:
                 self.derived.setdefault(node, []).append(using)
 
     def _add_generic(self, file: File, node: Node, found: MapType) -> None:
@@ -226,7 +227,10 @@ def _texts(file: File, first: int, last: int) -> list[bytes]:
 
 
 def occurrences(code: Codebase, family: Family) -> dict[str, list[tuple[int, int]]]:
-    """Where the family's maps are spelled as types, by path: token ranges, those that define aliases left out."""
+    """Where the family's maps are spelled as types, by path: token ranges, those that define aliases left out.
+
+    A qualified name is spelled with its qualification.
+    """
     out: dict[str, set[tuple[int, int]]] = {}
     for found in family.maps:
         if found.alias is None:
@@ -241,13 +245,13 @@ def occurrences(code: Codebase, family: Family) -> dict[str, list[tuple[int, int
             for path, i in code.names(found.alias):
                 close = match_angle(code.file(path).view.tokens, i + 1)
                 if (path, i) not in inside and close > 0:
-                    out.setdefault(path, set()).add((i, close))
+                    out.setdefault(path, set()).add((type_start(code.file(path), i), close))
     return {path: sorted(found) for path, found in sorted(out.items())}
 
 
 def _add_named(code: Codebase, alias: Alias, out: dict[str, set[tuple[int, int]]]) -> None:
     for path, i in code.names(alias):
-        out.setdefault(path, set()).add((i, i))
+        out.setdefault(path, set()).add((type_start(code.file(path), i), i))
 
 
 def given_out(code: Codebase, family: Family) -> Iterator[tuple[str, int]]:

@@ -14,10 +14,10 @@ from torchless.rewrites.dispatch_tables.families import Family, given_out, occur
 from torchless.rewrites.dispatch_tables.printers import Printer, Scripts
 from torchless.rewrites.dispatch_tables.pytext import HOLE
 from torchless.rewrites.dispatch_tables.rows import Row, stored
-from torchless.rewrites.dispatch_tables.scan import File, Table, statement_end
+from torchless.rewrites.dispatch_tables.scan import File, Table, statement_end, type_start
 from torchless.rewrites.dispatch_tables.uses import SIGNATURE, STORED, UNKNOWN, Problem, problem, returned
 from torchless.rewrites.scopes import BlockKind
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, match_angle
 
 Names = dict[str, tuple[str, int, int]]
 """The name of a function (with holes, where it is printed) -> path, start and end of one place that stores it."""
@@ -51,35 +51,35 @@ def _named(file: File, first: int, last: int) -> str:
 def held(code: Codebase, scripts: Scripts, family: Family, names: Names) -> Iterator[Problem]:
     """Where a std::function of the family may hold more than a function; those that are given out join ``names``."""
     yield from _printed(code, scripts, family)
+    spelled = occurrences(code, family)
     for path, i in given_out(code, family):
         file = code.file(path)
         tokens, scopes = file.view.tokens, file.scopes
+        before = tokens[type_start(file, i) - 1].text
         after, behind = tokens[i + 1], tokens[i + 2].text
+        if after.kind is Kind.NAME and behind == b"<" and scopes.function_of(i) is None:
+            close = match_angle(tokens, i + 2)  # template F f<int>(int);
+            behind = tokens[close + 1].text if close > 0 else behind
         if tokens[i].directive:
             yield problem(file, UNKNOWN, "a macro names the function type", i)
-        elif tokens[i - 1].text in (b"<", b",") and after.text in (b">", b","):
-            if not _in_map(family, path, i) and not _in_derived(code, family, path, i):
+        elif before in (b"<", b",") and after.text in (b">", b","):
+            in_map = _in_map(family, path, i) or any(a <= i <= b for a, b in spelled.get(path, ()))
+            if not in_map and not any(a.path == path and a.decl <= i <= a.end for a in family.derived):
                 yield problem(file, STORED, "the function type is an argument of another template", i)
         elif after.kind is Kind.NAME and behind == b"(" and scopes.function_of(i) is None:
-            yield from _from_function(file, i + 1, names)
+            yield from _from_function(file, i, names)
         elif after.kind is Kind.NAME and behind in (b"=", b"{") and scopes.function_of(i) is not None:
             end = statement_end(file, i)
             found = _kept(file, i + 3, (end if behind == b"=" else scopes.pair.get(i + 2, end)) - 1, names)
             if found is not None:
                 yield found
-        elif not (_is_parameter(file, i) or (after.text == b"{" and tokens[i - 1].text == b"->")):
+        elif not (_is_parameter(file, i) or (after.text == b"{" and before == b"->")):
             text = "the function type is used in a way that is not known: it may be empty, or hold state"
             yield problem(file, STORED, text, i)
 
 
 def _in_map(family: Family, path: str, i: int) -> bool:
     return any(m.path == path and m.map.first <= i <= m.map.last for m in family.maps)
-
-
-def _in_derived(code: Codebase, family: Family, path: str, i: int) -> bool:
-    if any(a.path == path and a.decl <= i <= a.end for a in family.derived):
-        return True
-    return any(first <= i <= last for first, last in occurrences(code, family).get(path, ()))
 
 
 def _is_parameter(file: File, i: int) -> bool:
@@ -92,11 +92,12 @@ def _is_parameter(file: File, i: int) -> bool:
     return declares and tokens[i + 1].text not in (b"*",)
 
 
-def _from_function(file: File, name: int, names: Names) -> Iterator[Problem]:
-    """What the function whose name is at ``name`` returns, where it has its body here."""
-    scopes = file.scopes
+def _from_function(file: File, result: int, names: Names) -> Iterator[Problem]:
+    """What the function returns whose return type is at ``result``, where it has its body here."""
+    tokens, scopes = file.view.tokens, file.scopes
+    opener = next(i for i in range(result, len(tokens)) if tokens[i].text == b"(")
     for block in scopes.blocks:
-        if block.kind is BlockKind.FUNCTION and block.params == name + 1:
+        if block.kind is BlockKind.FUNCTION and block.params == opener:
             for first, last in returned(file, block):
                 found = _kept(file, first, last, names)
                 if found is not None:
@@ -177,7 +178,7 @@ def _printed(code: Codebase, scripts: Scripts, family: Family) -> Iterator[Probl
             script = scripts(path)
             if script.failure or name not in script.source.data:
                 continue
-            for text in script.strings():
+            for text in script.strings:
                 tokens = text.tokens
                 if not any(t.text == name for t in tokens):
                     continue

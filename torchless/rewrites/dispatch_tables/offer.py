@@ -101,7 +101,7 @@ def _offer(
     if whole:
         _tables(making, seen.key)  # type: ignore[arg-type]
     else:
-        making.findings += [_remark(problem) for problem in seen.map_problems]
+        making.findings += [*map(_remark, seen.map_problems), *_printed_maps(making)]
     if not any(f.edits for f in making.findings):
         return None
     return Offer(family.name, paths, tuple(making.findings), stand_ins(code, seen) if whole else ())
@@ -162,6 +162,20 @@ def _remark(problem: Problem) -> Finding:
         confidence=Confidence.SYNTACTIC,
         help=HELP[problem.code],
     )
+
+
+def _printed_maps(making: _Making) -> list[Finding]:
+    """A remark for each script that prints a map of the family's functions: it stays, and costs little now."""
+    code, out = making.code, []
+    for function in making.seen.family.functions:
+        name = function.alias.name.encode("latin-1") if function.alias else b""
+        printed = re.compile(rb"\b(?:unordered_)?map\s*<[^<>{}]*\b" + re.escape(name) + rb"\s*>")
+        for path in code.generators(function.path) if name else ():
+            match = printed.search(code.read(path))
+            if match is not None:
+                text = "the map that is printed here stays: with plain pointers in it it costs little"
+                out.append(Finding(SMALL_GAIN, text, path, match.start(), match.end(), tier=Tier.DISPLAY))
+    return out
 
 
 def _pointers(making: _Making) -> None:

@@ -61,16 +61,28 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from statements(handler.body)
 
 
+def is_row(script: Script, value: ast.expr, bound: Mapping[str, Text]) -> bool:
+    """Whether ``value`` prints something in braces and nothing else, as a row is."""
+    text, _ = text_of(script, value, bound)
+    return text is not None and _closed(text.tokens) > 0
+
+
+def _closed(tokens: list[Token]) -> int:
+    """The index of the brace that closes the first of ``tokens``, when nothing but a comma follows it; or -1."""
+    if not tokens or tokens[0].text != b"{":
+        return -1
+    close = match_forward(tokens, 0)
+    return -1 if any(t.text not in (b",", b"\\") for t in tokens[close + 1 :]) else close
+
+
 def row_of(script: Script, value: ast.expr, bound: Mapping[str, Text]) -> RowText | None:
     """The row that ``value`` prints, None when it prints none. ``bound`` are parameters whose text is known."""
     text, arguments = text_of(script, value, bound)
     if text is None:
         return None
     tokens = text.tokens
-    if not tokens or tokens[0].text != b"{":
-        return None
-    close = match_forward(tokens, 0)
-    if close < 0 or any(t.text not in (b",", b"\\") for t in tokens[close + 1 :]):
+    close = _closed(tokens)
+    if close < 0:
         return None
     parts = split(tokens, 1, close - 1)
     if len(parts) != 2:

@@ -20,6 +20,7 @@ from torchless.rewrites.dispatch_tables.printed import (
     Emission,
     assigned_to,
     blocks,
+    is_row,
     row_of,
     statements,
     text_of,
@@ -78,11 +79,12 @@ class _Head:
 
 
 class Scripts:
-    """Python files, parsed once."""
+    """Python files, parsed once; how they print the rows of a macro is looked at once, too."""
 
     def __init__(self, code: Codebase) -> None:
         self._code = code
         self._known: dict[str, Script] = {}
+        self.printers: dict[tuple[str, str], list[Printer | Unprintable]] = {}
 
     def __call__(self, path: str) -> Script:
         """The script at ``path``."""
@@ -97,21 +99,24 @@ def printers(
     """How each of the scripts at ``paths`` that define ``macro`` prints its rows."""
     out: list[Printer | Unprintable] = []
     for path in paths:
-        if not code.read(path):
-            continue
-        script = scripts(path)
-        if script.failure:
-            if macro.encode() in script.source.data:
-                out.append(Unprintable(path, script.failure))
-            continue
-        for head in _heads(script, macro):
-            out.append(_printer(code, scripts, head, macro, layout))
+        if (path, macro) not in scripts.printers:
+            scripts.printers[path, macro] = _printers(code, scripts, path, macro, layout)
+        out += scripts.printers[path, macro]
     return out
+
+
+def _printers(code: Codebase, scripts: Scripts, path: str, macro: str, layout: Layout) -> list[Printer | Unprintable]:
+    if b"define" not in code.read(path):
+        return []
+    script = scripts(path)
+    if script.failure:
+        return [Unprintable(path, script.failure)] if macro.encode() in script.source.data else []
+    return [_printer(code, scripts, head, macro, layout) for head in _heads(script, macro)]
 
 
 def _heads(script: Script, macro: str) -> list[_Head]:
     """The strings of ``script`` that define ``macro``, by name or by a hole that the name is put into."""
-    texts = [text for text in script.strings() if "define" in text.code]
+    texts = [text for text in script.strings if "define" in text.code]
     found = [text for text in texts if defines(text, macro)]
     named = any(isinstance(n, ast.Constant) and n.value == macro for n in ast.walk(script.tree))
     if not found and named:
@@ -127,6 +132,8 @@ def _printer(code: Codebase, scripts: Scripts, head: _Head, macro: str, layout: 
         block = next(b for b in blocks(script.parents[parent]) if any(s is parent for s in b))
         near = [use for s in block[block.index(parent) + 1 :] for use in _uses(script, name, s)]
         uses = near or _uses(script, name, script.function_of(parent))
+        if any(isinstance(s, ast.AugAssign) and ast.unparse(s.target) == name for s in statements(block)):
+            return _written(script, head, parent, macro, layout, f"{name} +=")
     else:
         uses = [head.node]
     if len(uses) != 1:
@@ -190,16 +197,21 @@ def _imported(code: Codebase, script: Script, name: str) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.module and any(a.name == name for a in node.names)
     ]
     folders = {posixpath.dirname(script.path)}
-    for text in script.strings():
+    for text in script.strings:
         if len(text.code) < 200:
             folders.update(_PATH.findall(text.code.replace(HOLE, "/")))
     candidates = {posixpath.join(folder, f"{module}.py") for module in modules for folder in folders}
     return sorted(path for path in candidates if code.read(path))
 
 
-def _written(script: Script, head: _Head, statement: ast.stmt, macro: str, layout: Layout) -> Printer | Unprintable:
-    """The head is written by ``statement``: the rows follow in the same function, or are written elsewhere."""
-    target = written(statement)
+def _written(
+    script: Script, head: _Head, statement: ast.stmt, macro: str, layout: Layout, started: str = ""
+) -> Printer | Unprintable:
+    """The head is written by ``statement``: the rows follow in the same function, or are written elsewhere.
+
+    ``started`` is what further text is added to where the statement is an assignment: ``text +=``.
+    """
+    target = (started, head.node) if started else written(statement)
     if target is None:
         return _unknown(script, statement, f"what opens {macro} is used in a way that is not known")
     function = script.function_of(statement)
@@ -219,6 +231,9 @@ def _written(script: Script, head: _Head, statement: ast.stmt, macro: str, layou
     sources = _row_sources(script, behind, target[0], head.bound)
     if len(sources) > 1:
         return _unknown(script, sources[1], f"the rows of {macro} are printed in more than one place")
+    handed = _handed_on(script, behind, target[0])
+    if handed is not None:
+        return _unknown(script, handed, f"something else may print rows of {macro}")
     for loop in loops:
         inner = list(statements(loop.body))
         collected = [e for s in inner for e in [_collected(script, s, head.bound)] if e is not None]
@@ -254,13 +269,35 @@ def _row_sources(script: Script, behind: Sequence[ast.stmt], target: str, bound:
         text, _ = text_of(script, found[1], bound) if found and found[0] == target else (None, {})
         if text is not None and "define" in text.code:
             break
-        if _emission(script, statement, target, bound) is not None:
+        if found is not None and found[0] == target and is_row(script, found[1], bound):
             loop: ast.stmt = statement
             while isinstance(outer := script.enclosing(loop, ast.For), ast.For) and any(outer is s for s in behind):
                 loop = outer
             if not any(loop is known for known in out):
                 out.append(loop)
     return out
+
+
+_HARMLESS = {"write": ("write", "close", "flush"), "append": ("append",)}
+
+
+def _handed_on(script: Script, behind: Sequence[ast.stmt], target: str) -> ast.expr | None:
+    """A use of the open file, or of the list, that ``target`` writes to by which something else could write to it."""
+    name, _, method = target.rpartition(".")
+    if not name:
+        return None  # a text is changed by assignments only
+    for statement in behind:
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Name) or node.id != name:
+                continue
+            parent = script.parents.get(node)
+            if isinstance(parent, ast.Attribute) and parent.attr in _HARMLESS[method]:
+                continue
+            joined = isinstance(parent, ast.Call) and ast.unparse(parent.func).endswith(".join")
+            if method == "append" and (joined or isinstance(parent, ast.Return)):
+                continue
+            return node
+    return None
 
 
 def _spread(

@@ -95,8 +95,12 @@ class Script:
             and isinstance(node.func.value, ast.Name)
         )
 
-    def strings(self) -> Iterator[Text]:
+    @cached_property
+    def strings(self) -> tuple[Text, ...]:
         """Every string of the file as C++ with holes; docstrings and parts of f-strings are left out."""
+        return tuple(self._strings())
+
+    def _strings(self) -> Iterator[Text]:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.JoinedStr) and not isinstance(self.parents.get(node), ast.FormattedValue):
                 yield self.joined(node)
