@@ -80,9 +80,10 @@ def _sentence(text: str) -> str:
 
 
 def _kind(rule: Rule) -> str:
+    asked = f" Only on request: `--select {rule.code[:4]}`." if rule.opt_in else ""
     if rule.blocks:
-        return "Blocker: the unit is not migrated."
-    return f"Tier {_TIERS[rule.tier]}."
+        return f"Blocker: the unit is not migrated.{asked}"
+    return f"Tier {_TIERS[rule.tier]}.{asked}"
 
 
 def _tier_word(rule: Rule) -> str:
