@@ -80,7 +80,9 @@ def _refusals(call: Call, before: Record, after: Record) -> list[Difference]:
     if authored(before) and after.outcome != "refused" and message_of(before) != message_of(after):
         found.append(Difference("message", f"before: {told(before)}; after: {told(after)}"))
     done = [[e for e in r.events if e["event"] in _DOING] for r in (before, after)]
-    if done[0] and not done[1] and not authored(before):
+    if done[0] and not done[1] and after.outcome == "refused":
+        found.append(Difference("launch", "is refused before the call, not after something was launched", "dtype"))
+    elif done[0] and not done[1] and not authored(before):
         found.append(Difference("launch", "is refused before anything is launched, not after", "earlier"))
     else:
         found += _events(call, done[0], done[1])
