@@ -45,6 +45,12 @@ def test_a_finding_becomes_a_unit_that_is_proved(tmp_path: Path) -> None:
     assert judge(result, written=True).exit_code == 0
 
 
+@pytest.mark.parametrize("end", ["", "\n", " // behind", "\n// the end", "\r\n", "\n/* the end */"])
+def test_however_the_file_ends_its_edit_is_seen(tmp_path: Path, end: str) -> None:
+    lay_out(tmp_path, {ITFS: HELPERS, SOURCE: PLAIN.rstrip("\n") + end})
+    assert statuses(mended(tmp_path)) == {f"TL111 {SOURCE}": UnitStatus.MIGRATED}
+
+
 def test_it_is_left_alone_unless_selected(tmp_path: Path) -> None:
     lay_out(tmp_path, {ITFS: HELPERS, SOURCE: PLAIN})
     result = mended(tmp_path, "TL101")

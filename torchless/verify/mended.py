@@ -18,6 +18,7 @@ from torchless.facts.model import Diagnostic, TuFacts, TuSpec
 from torchless.model import Edit
 from torchless.selection import is_cpp
 from torchless.text.edits import apply
+from torchless.text.lexer import code_tokens, lex
 from torchless.text.source import SourceFile
 from torchless.verify.planted import Place
 from torchless.verify.types import CheckJob, CheckResult, new_diagnostics
@@ -128,8 +129,16 @@ def _jobs(changes: Sequence[Change], checkout: Checkout) -> list[CheckJob]:
 
 def _places(source: SourceFile, edits: Iterable[Edit]) -> list[Place]:
     """Where errors are planted for ``edits`` of one file."""
-    end = Place(source.path, len(source.data), "its last line", arm=True)
+    end = Place(source.path, _last_place(source.data), "its last line", arm=True)
     return sorted({end if _is_directive(source, edit) else _at(edit) for edit in edits})
+
+
+def _last_place(data: bytes) -> int:
+    """The end of a file; where that may lie within a comment or a directive, the start of the last token of code."""
+    if data.endswith((b"\n", b"\r")):
+        return len(data)
+    code = [token.start for token in code_tokens(lex(data)) if not token.directive]
+    return code[-1] if code else len(data)
 
 
 def _at(edit: Edit) -> Place:
