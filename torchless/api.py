@@ -21,7 +21,7 @@ from torchless.plan.optional import further_units, nothing_seen
 from torchless.plan.outcome import placed, unit_of
 from torchless.plan.remarks import remarks
 from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
-from torchless.project.discover import ProjectError, find_root, load
+from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Project
 from torchless.project.target import read_target
 from torchless.remembered import change_of, edit_of, encode, finding_of, is_watched, recall, result_key
@@ -91,7 +91,7 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
 def _memory(options: MigrateOptions, start: Path) -> tuple[Cache | None, str | None]:
     """The cache and the key of this run; (None, None) where the paths do not tell a project."""
     try:
-        root, _ = find_root([(start / path).absolute() for path in options.paths] or [start.absolute()])
+        root = locate(start, options.paths)
         rule_files = [*sorted(rules_dir().glob("*.toml")), *(start / p for p in options.rule_files)]
         return Cache(root, headers=options.headers), result_key(options, start, root, rule_files)
     except (OSError, ProjectError, RuleError, HeadersError):

@@ -69,6 +69,47 @@ def test_what_an_outsider_lives_on_stays_until_it_moves_too(write: Write) -> Non
     assert [f.path for f in ran.findings("a.cu:a", "TL009")] == ["include/shared.h"]
     # all together it goes
     assert TORCH not in checkout.migrate("a.cu", "c.cu").new["include/shared.h"]
+    # and so it does once c.cu moves alone
+    ran.write()
+    later = checkout.migrate("c.cu")
+    assert later.statuses == {"c.cu:c": "migrated"}
+    assert later.new == {
+        "c.cu": FILES["c.cu"].replace("torch::Tensor", "aiter_tensor_t").replace(TORCH, ""),
+        "include/shared.h": header.replace(TORCH, ""),
+    }
+    (gone,) = later.findings("c.cu:c", "TL101")
+    assert (gone.path, len(gone.edits)) == ("include/shared.h", 1)
+    assert later.unit("c.cu:c").files == ("c.cu", "include/shared.h")
+    later.write()
+    assert checkout.migrate("c.cu").new == {}
+
+
+@pytest.mark.parametrize(
+    ("other", "kept"),
+    [
+        ('#include "shared.h"\nvoid d(const at::Tensor& x);\n', True),  # lives on the header still
+        (f'#include "shared.h"\n{TORCH}void d(const at::Tensor& x);\n', False),  # has an include of its own
+        ('#include "shared.h"\n#if 0\nvoid d(const at::Tensor& x);\n#endif\n', False),
+        ('#include "shared.h"\nauto d = "at::Tensor"; // torch::Tensor\n', False),
+    ],
+)
+def test_a_lent_include_stays_while_anybody_lives_on_it(write: Write, other: str, kept: bool) -> None:
+    lender = "#pragma once\n#include <torch/all.h>\ninline int rank() { return 2; }\n"
+    source = '#include "shared.h"\nvoid c(const torch::Tensor& x) { x.dim(); }\n'
+    ran = write({**FILES, "include/shared.h": lender, "a.cu": "", "b.cu": "", "c.cu": source, "d.cu": other}).migrate(
+        "c.cu"
+    )
+    assert ran.statuses == {"c.cu:c": "migrated"}
+    assert ("include/shared.h" not in ran.new) is kept
+
+
+def test_a_header_named_alone_selects_through_the_sources_that_include_it(write: Write) -> None:
+    between = {"include/between.h": '#include "shared.h"\n', "e.cu": '#include "include/between.h"\nint e;\n'}
+    checkout = write({**FILES, **between, "sub/other.cu": f"{TORCH}void other(const torch::Tensor& x);\n"})
+    ran = checkout.migrate("include/shared.h")
+    assert ran.statuses == {"a.cu:a": "migrated"}
+    assert set(ran.new) == {"a.cu", "b.cu", "include/shared.h"}
+    assert "sub/other.cu" not in {f.path for f in ran.result.findings}
 
 
 @pytest.mark.parametrize("given", [{}, {"defines": ("WIDE",), "include_dirs": ("extra",)}])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchless.project.discover import ProjectError, load
+from torchless.project.discover import ProjectError, load, locate
 from torchless.project.target import declared_names
 
 WriteTree = Callable[[Mapping[str, "str | bytes"]], Path]
@@ -103,6 +103,42 @@ def test_hard_links_give_each_file_one_name(write_tree: WriteTree) -> None:
     }
     assert project.modules[0].sources == ("csrc/b.cu",)
     assert dict(load(root, ["csrc", "lib/e.cu"]).further_names)["lib/e.cu"] == "csrc/e_twin.cu"
+
+
+@pytest.mark.parametrize("git", [True, False])
+def test_a_header_of_a_plain_folder_brings_the_sources_that_include_it(write_tree: WriteTree, git: bool) -> None:
+    root = write_tree(
+        {
+            "lib/h.h": "",
+            "lib/own.cu": "",
+            "src/a.cu": "#include <lib/h.h>\n",
+            "src/b.cu": '#include "c.h"\n',
+            "src/c.h": '#include "../lib/h.h"\n',
+            "src/d.cu": '// #include "h.h"\n',
+            "build/e.cu": '#include "h.h"\n',
+            "3rdparty/f.cu": '#include "h.h"\n',
+        }
+    )
+    if git:
+        (root / ".git").mkdir()
+    project = load(root if not git else root / "lib", [root / "lib/h.h"])
+    assert Path(project.root) == root
+    assert (project.sources, project.headers) == (("lib/own.cu", "src/a.cu", "src/b.cu"), ("lib/h.h", "src/c.h"))
+    assert locate(root if not git else root / "lib", [root / "lib/h.h"]) == root
+    folder = load(root, ["lib"])
+    assert [Path(folder.root, path) for path in (*folder.sources, *folder.headers)] == [
+        root / "lib/own.cu",
+        root / "lib/h.h",
+    ]
+
+
+def test_a_header_below_the_home_folder_or_outside_of_the_current_one_is_read_alone(
+    write_tree: WriteTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_tree({"lib/h.h": "", "other/a.cu": '#include "h.h"\n'})
+    assert load(root / "other", [root / "lib/h.h"]).sources == ()
+    monkeypatch.setenv("HOME", str(root))
+    assert load(root, ["lib/h.h"]).sources == ()
 
 
 def test_wheel_layout(write_tree: WriteTree) -> None:

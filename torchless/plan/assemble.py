@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from torchless.analysis import Analysis
 from torchless.facts.includes import IncludeGraph, torch_headers
@@ -12,6 +12,7 @@ from torchless.model import Edit, Finding
 from torchless.plan.collect import Dropped, Settle
 from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
+from torchless.plan.lent import idle_lenders, owners_of
 from torchless.plan.own_headers import own_headers
 from torchless.rewrites.default_arguments import repeated_defaults
 from torchless.rewrites.includes import rewrite_includes
@@ -24,13 +25,15 @@ class Assembled:
     """What the units that go ahead amount to.
 
     ``texts``: new bytes by path; ``edits``: merged, by path; ``includes``: the findings about include lines, by path;
-    ``conflicts``: why a unit had to be left out after all.
+    ``conflicts``: why a unit had to be left out after all; ``beside``: of files in which include lines are all that
+    changes, the unit for whose sake.
     """
 
     texts: Mapping[str, bytes]
     edits: Mapping[str, tuple[Edit, ...]]
     includes: Mapping[str, tuple[Finding, ...]]
     conflicts: tuple[GroupConflict, ...]
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped: Dropped, settle: Settle) -> Assembled:
@@ -52,7 +55,10 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     texts: dict[str, bytes] = {}
     graph = analysis.graph
     concerned = [d for d in ahead if not d.optional]
-    for path in _headers_first(_include_files(concerned, analysis), analysis.graph):
+    paths = _include_files(concerned, analysis)
+    paths = sorted({*paths, *idle_lenders(concerned, by_path, analysis, read)})
+    beside = owners_of([path for path in paths if path not in by_path], concerned, analysis)
+    for path in _headers_first(paths, analysis.graph):
         view = analysis.views[path]
         edits = by_path.get(path, [])
         own = _located(owns.get(path, ()), analysis)
@@ -81,7 +87,9 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     for path, edits in by_path.items():
         if path not in texts:
             texts[path] = apply(read(path).data, edits)
-    return Assembled(texts, {p: tuple(sorted(es)) for p, es in by_path.items()}, includes, merged.conflicts)
+    edits_of = {path: tuple(sorted(edits)) for path, edits in by_path.items()}
+    beside = {path: name for path, name in beside.items() if path in texts}
+    return Assembled(texts, edits_of, includes, merged.conflicts, beside)
 
 
 def _include_files(drafts: Sequence[Draft], analysis: Analysis) -> list[str]:

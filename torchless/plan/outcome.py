@@ -18,7 +18,8 @@ from torchless.plan.unseen import never_compiled
 def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis, options: MigrateOptions) -> Unit:
     """The unit that ``draft`` became, with everything that is to be told about it."""
     read = Reader(analysis)
-    files = sorted({e.path for e in draft.edits})
+    beside = {path for path, name in assembled.beside.items() if name == draft.name}
+    files = sorted({e.path for e in draft.edits} | beside)
     includes = [f for path in files for f in with_unit(assembled.includes.get(path, ()), draft.name)]
     includes = [] if draft.optional else includes
     conflicts = [c for c in assembled.conflicts if c.group == draft.name]

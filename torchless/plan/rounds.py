@@ -209,7 +209,7 @@ def proved(
 
 
 def _lenders(proof: Proof, assembled: Assembled, analysis: Analysis, known: Collection[str]) -> dict[str, str]:
-    """Headers about to lose include lines that a file which fails its check, and that nobody edits, may live on.
+    """Headers about to lose include lines that a file which fails its check, and that no unit edits, may live on.
 
     For each such file the first header that it reaches, of those that are not ``known`` yet; header -> file.
     """
@@ -219,10 +219,11 @@ def _lenders(proof: Proof, assembled: Assembled, analysis: Analysis, known: Coll
         if is_header(path) and path not in known and any(e.end > e.start for f in found for e in f.edits)
     }
     out: dict[str, str] = {}
-    for failing in sorted({f.diagnostic.path for fs in proof.failed.values() for f in fs} - assembled.texts.keys()):
+    places = {f.diagnostic.path for fs in proof.failed.values() for f in fs}
+    for failing in sorted((places - assembled.texts.keys()) | (places & losing & assembled.beside.keys())):
         sources = (source for source, files in sorted(analysis.closures.items()) if failing in files)
         headers = (path for source in sources for path in analysis.graph.closure_of(source) if path in losing)
-        header = next(headers, None)
+        header = failing if failing in losing else next(headers, None)
         if header is not None:
             out.setdefault(header, failing)
     return out
@@ -232,7 +233,8 @@ def _lent(finding: Finding, lenders: Mapping[str, str]) -> Finding:
     """``finding`` about an include line; without its edits where the line goes and its file is one of ``lenders``."""
     if finding.path not in lenders or not any(e.end > e.start for e in finding.edits):
         return finding
-    text = f"{finding.message} (not yet: {lenders[finding.path]} lives on it)"
+    user = "the header itself" if lenders[finding.path] == finding.path else lenders[finding.path]
+    text = f"{finding.message} (not yet: {user} lives on it)"
     advice = "migrate that file too, or let it include what it needs"
     return replace(finding, message=text, tier=Tier.DISPLAY, edits=(), help=advice)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torchless.index import Index
 from torchless.project.bindings import read_bindings
+from torchless.project.includers import includers
 from torchless.project.model import Project
 from torchless.project.modules import directory_names, read_modules
 from torchless.project.ops import DEFINITION, read_decorator, read_ops
@@ -31,8 +32,9 @@ def load(start: Path, paths: Sequence[Path | str] = (), index: Index | None = No
 
     In an aiter checkout or wheel everything below csrc and gradlib is read, whatever the paths, because edits land
     wherever a unit reaches; paths elsewhere in it are read on top. A plain folder of C++ is read below the paths only,
-    a file standing for its folder. Vendored and build folders, folders that git ignores and links to folders are not
-    entered. A file with several names (hard links) has one of them, see ``Project.further_names``.
+    a file standing for its folder; but where a header is named, the sources that include it are read, too, wherever
+    they are in the git tree or in ``start``. Vendored and build folders, folders that git ignores and links to folders
+    are not entered. A file with several names (hard links) has one of them, see ``Project.further_names``.
 
     What ``index`` knows is not worked out again; the answer is the same without. It must be the index of the root that
     locate() gives for the same arguments, and is not saved here. Raises ProjectError, and ValueError for another index.
@@ -51,7 +53,11 @@ def load(start: Path, paths: Sequence[Path | str] = (), index: Index | None = No
     else:
         folders = [path if (root / path).is_dir() else posixpath.dirname(path) or "." for path in below]
     walker = Walker(root, index, problems)
-    files = walker.files(folders, SOURCES | HEADERS)
+    named = [] if is_aiter else [path for path, full in zip(below, asked, strict=True) if _is_header(full)]
+    files = walker.files(["."] if named else folders, SOURCES | HEADERS)
+    if named:
+        users = includers(root, named, files)
+        files = [f for f in files if f in users or posixpath.splitext(f)[1] in HEADERS or _is_within(f, folders)]
     further = walker.further_names(files, SOURCES)
     files = [f for f in files if f not in further]
     sources = tuple(f for f in files if posixpath.splitext(f)[1] in SOURCES)
@@ -114,9 +120,15 @@ def locate(start: Path, paths: Sequence[Path | str] = ()) -> Path:
 
 
 def _asked(start: Path, paths: Sequence[Path | str]) -> tuple[list[Path], Path, bool]:
-    """The absolute paths asked for, and what find_root() says of them."""
+    """The absolute paths asked for, and what find_root() says of them; ``start`` where a header lies below it."""
     asked = [_existing(start, Path(path)) for path in paths] or [_existing(start, Path())]
-    return asked, *find_root(asked)
+    root, is_aiter = find_root(asked)
+    here = start.resolve()
+    widens = not is_aiter and not (root / ".git").exists() and any(_is_header(path) for path in asked)
+    too_wide = (here.anchor, os.path.expanduser("~"))  # noqa: PTH111 - the other way raises where there is no home
+    if widens and root.is_relative_to(here) and str(here) not in too_wide:
+        root = here  # not more than a person would search for who includes the header
+    return asked, root, is_aiter
 
 
 def find_root(paths: Sequence[Path]) -> tuple[Path, bool]:
@@ -156,4 +168,8 @@ def _existing(start: Path, path: Path) -> Path:
 
 
 def _is_within(path: str, folders: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+    return any(folder == "." or path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+def _is_header(path: Path) -> bool:
+    return path.suffix in HEADERS and path.is_file()
