@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from tests.api.conftest import Checkout
+from tests.api.conftest import MODULES, SCALE, Checkout, configuration
 
 UNIT = "module_scale"
 
@@ -214,3 +215,27 @@ def test_suppressions(scale: Checkout) -> None:
     assert scale.migrate(ignore=("TL310",)).result.findings == ()
     scale.edit("aiter/ops/scale.py", "@compile_ops(", "# torchless: ignore[TL701] still used from C++\n@compile_ops(")
     assert scale.migrate().blockers(UNIT) == {"TL701"}
+
+
+def test_one_header_brings_the_stream_to_two_binding_sources(write: Callable[[Mapping[str, str]], Checkout]) -> None:
+    """As people do it: the include stands once, in the header that both bindings include and that changes anyway."""
+    modules = {**MODULES, "module_shift": ["pybind/shift_pybind.cu", "kernels/shift.cu"]}
+    header = SCALE["csrc/include/scale.h"] + "void shift(torch::Tensor& out);\n"
+    shift = '#include "scale.h"\nvoid shift(torch::Tensor& out) { TORCH_CHECK(out.dim() == 2); shape(out); }\n'
+    both = "inline void shape(torch::Tensor& x) { x.dim(); }\n"
+    files = {
+        "csrc/include/scale.h": header + both,
+        "csrc/include/rocm_ops.hpp": SCALE["csrc/include/rocm_ops.hpp"].replace('#include "aiter_stream.h"\n', "")
+        + '#define SHIFT_PYBIND m.def("shift", &shift);\n',
+        "csrc/kernels/scale.cu": SCALE["csrc/kernels/scale.cu"].replace(
+            "TORCH_CHECK", "shape(out);\n    TORCH_CHECK", 1
+        ),
+        "csrc/kernels/shift.cu": shift,
+        "csrc/pybind/shift_pybind.cu": SCALE["csrc/pybind/scale_pybind.cu"].replace("SCALE_", "SHIFT_"),
+        "aiter/jit/optCompilerConfig.json": configuration(modules),
+    }
+    ran = write({**SCALE, **files}).migrate()
+    assert ran.statuses == {"module_scale+1": "migrated"}
+    assert '#include "aiter_stream.h"\n#include "aiter_tensor.h"\n' in ran.new["csrc/include/scale.h"]
+    assert not any("aiter_stream.h" in ran.new.get(f"csrc/pybind/{n}_pybind.cu", "") for n in ("scale", "shift"))
+    assert [f.path for f in ran.findings("module_scale+1", "TL704")] == ["csrc/include/scale.h"]

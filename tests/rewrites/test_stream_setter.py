@@ -245,6 +245,49 @@ def test_headers_that_the_setter_needs(
     assert (root / "csrc/a.cu").read_bytes() == bom + after
 
 
+OPS, DEEP = "csrc/include/ops.h", "csrc/include/deep.h"
+SEVERAL = {
+    HEADER: SETTER + macro("A_PYBIND") + macro("B_PYBIND") + macro("C_PYBIND"),
+    "csrc/include/aiter_stream.h": "",
+    OPS: '#include "deep.h"\nvoid f();\n',
+    DEEP: "",
+    **{
+        f"csrc/{m}.cu": binding(f"{m.upper()}_PYBIND", include='#include "rocm_ops.hpp"\n#include "ops.h"\n')
+        for m in "ab"
+    },
+    "csrc/c.cu": binding("C_PYBIND", include='#include "rocm_ops.hpp"\n#include "deep.h"\n'),
+}
+
+
+def places_of_the_include(root: Path, unit: str, edited: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """(file, headers that its finding requires) for what is said under TL704."""
+    project = load(root)
+    modules = [m for m in project.modules if m.name[-1] in unit]
+    read = lambda path: read_source(root, path)  # noqa: E731
+    found = stream_setters(project, modules, read, graph_of(project), edited=edited)
+    return sorted((f.path, f.requires) for f in found if f.code == "TL704")
+
+
+def test_a_header_of_several_binding_sources_that_changes_anyway_brings_the_stream(checkout: Checkout) -> None:
+    root = checkout(SEVERAL, {f"module_{m}": [f"{m}.cu"] for m in "abc"})
+    assert places_of_the_include(root, "ab", [OPS]) == [(OPS, ("aiter_stream.h",))]
+    assert places_of_the_include(root, "abc", [OPS]) == [("csrc/c.cu", ()), (OPS, ("aiter_stream.h",))]
+
+
+@pytest.mark.parametrize(
+    ("unit", "edited"),
+    [
+        ("a", [OPS]),  # one source: it asks for itself
+        ("ab", []),  # the header stays as it is
+        ("ab", [DEEP]),  # they reach it, but do not include it
+        ("ac", [OPS, DEEP]),  # no header that both include
+    ],
+)
+def test_otherwise_each_binding_source_includes_the_stream(checkout: Checkout, unit: str, edited: list[str]) -> None:
+    root = checkout(SEVERAL, {f"module_{m}": [f"{m}.cu"] for m in "abc"})
+    assert places_of_the_include(root, unit, edited) == [(f"csrc/{m}.cu", ()) for m in unit]
+
+
 def test_a_header_that_is_dropped_does_not_count_as_reached(checkout: Checkout) -> None:
     files = {
         HEADER: SETTER + macro("A_PYBIND"),

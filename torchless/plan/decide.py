@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from torchless.analysis import Analysis
 from torchless.facts.model import FunctionFact
@@ -12,12 +13,14 @@ from torchless.plan.collect import Dropped, Settle
 from torchless.plan.launching import Launching
 from torchless.plan.suppression import left_alone, may_go
 from torchless.project.model import Module, PyOp
+from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
 from torchless.rewrites.bindings import binding_defaults, stream_setters
 from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
+from torchless.selection import is_header
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
 from torchless.units.entities import Entity
@@ -87,7 +90,8 @@ def decide(
     if modules:
         everything += develop_flags(ops, read, bound, read_style(analysis.root))
         everything += generated_torch(analysis.root, modules, read)
-        bindings = _bindings(analysis, modules, read, findings)
+        brings = () if policy.dropped("TL704") or policy.dropped("TL102") else _edited_headers(findings)
+        bindings = _bindings(analysis, modules, read, findings, brings)
         everything += bindings
         # a binding's default is spoken for as a whole, not name by name
         whole = [b for b in bindings if b.code == "TL703"]
@@ -158,11 +162,21 @@ def _bound(analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp]) -
     return out
 
 
+def _edited_headers(findings: Sequence[Finding]) -> set[str]:
+    """The headers that change; those that migrating files stop including, or start to, never do."""
+    edited = {e.path for f in findings for e in f.edits}
+    return {path for path in edited if is_header(path) and PurePosixPath(path).name not in CORE_HEADERS}
+
+
 def _bindings(
-    analysis: Analysis, modules: Sequence[Module], read: Reader, findings: Sequence[Finding]
+    analysis: Analysis,
+    modules: Sequence[Module],
+    read: Reader,
+    findings: Sequence[Finding],
+    edited: Collection[str],
 ) -> list[Finding]:
-    """The stream setter of each module, and binding defaults that name torch."""
-    out = stream_setters(analysis.project, modules, read, analysis.graph)
+    """The stream setter of each module, and binding defaults that name torch; ``edited`` as for stream_setters()."""
+    out = stream_setters(analysis.project, modules, read, analysis.graph, edited=edited)
     optional = {(f.path, f.start) for f in findings if f.code == "TL204"}
     for module in modules:
         files = set().union(*(analysis.closures.get(s, frozenset()) for s in module.sources))

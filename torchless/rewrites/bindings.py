@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from torchless.facts.includes import IncludeGraph
 from torchless.model import Edit, Finding, Tier
@@ -31,13 +31,15 @@ def stream_setters(
     read: Read,
     graph: IncludeGraph,
     dropped: frozenset[str] = frozenset(),
+    edited: Collection[str] = (),
 ) -> list[Finding]:
     """Give every module of one unit its stream setter and the header that the setter needs.
 
     ``modules`` are all modules that migrate together, ``dropped`` the headers (root-relative) that their sources stop
-    including. The setter goes into a registration macro that only these modules expand, else into the body of
-    PYBIND11_MODULE. A module that has a setter, or no PYBIND11_MODULE, gives nothing. Findings: TL702, TL704, and the
-    blocker TL590 where the checkout has no setter macro.
+    including, ``edited`` those that change with the unit anyway: one that several binding sources include brings them
+    what the setter calls, so that each need not ask for it. The setter goes into a registration macro that only these
+    modules expand, else into the body of PYBIND11_MODULE. A module that has a setter, or no PYBIND11_MODULE, gives
+    nothing. Findings: TL702, TL704, and the blocker TL590 where the checkout has no setter macro.
     """
     macros = macros_by_name(project)
     tus = {m.name: tu for m in project.modules if (tu := binding_tu(project, m)) is not None}
@@ -49,6 +51,7 @@ def stream_setters(
     }
     unit = {module.name for module in modules}
     findings: list[Finding] = []
+    binding: list[str] = []  # the sources in which a setter appears
     for module in modules:
         tu = tus.get(module.name)
         if tu is None or module.name in covered:
@@ -66,9 +69,9 @@ def stream_setters(
         else:
             findings.append(setter_in_body(read(tu.path), tu))
             users = {name for name, other in tus.items() if other.path == tu.path}
-        for name in sorted(users & unit):
-            findings += _missing_includes(project, read(tus[name].path), graph, dropped)
+        binding += [tus[name].path for name in sorted(users & unit)]
         covered |= users
+    findings += _includes_of_setters(project, list(dict.fromkeys(binding)), read, graph, dropped, edited)
     return list(dict.fromkeys(findings))
 
 
@@ -206,17 +209,67 @@ def _body_indent(source: SourceFile, tu: BindingTu) -> bytes:
     return b"    "
 
 
-def _missing_includes(
-    project: Project, source: SourceFile, graph: IncludeGraph, dropped: frozenset[str]
+def _includes_of_setters(
+    project: Project,
+    sources: Sequence[str],
+    read: Read,
+    graph: IncludeGraph,
+    dropped: frozenset[str],
+    edited: Collection[str],
 ) -> list[Finding]:
-    """The headers that the setter needs and that the binding source does not reach every way it is built."""
-    ways = graph.units.get(source.path) or [()]
-    closures = [graph.closure(source.path, include_dirs, dropped) for include_dirs in ways]
-    reached = set.intersection(*({posixpath.basename(path) for path in closure} for closure in closures))
+    """The headers that the setter needs and that the binding ``sources`` do not reach every way they are built."""
     declaring = [m.path for m in project.binding_macros if m.name == SETTER_MACRO]
     needed = [*(posixpath.basename(path) for path in declaring[:1]), STREAM_HEADER]
-    missing = [name for name in needed if name not in reached]
-    return [include_header(source, graph, name, needed[0], rank) for rank, name in enumerate(missing)]
+    reached = {source: _reached_always(graph, source, dropped) for source in sources}
+    names = {source: {posixpath.basename(path) for path in paths} for source, paths in reached.items()}
+    left = [source for source in sources if STREAM_HEADER not in names[source]]
+    out: list[Finding] = []
+    direct = {source: _included_always(graph, source) & reached[source] for source in left}
+    for header, users in _shared(left, direct, edited):
+        out.append(_brought_by(read(header), graph, len(users)))
+        left = [source for source in left if source not in users]
+    for source in sources:
+        missing = [name for name in needed if name not in names[source] and (name != STREAM_HEADER or source in left)]
+        out += [include_header(read(source), graph, name, needed[0], rank) for rank, name in enumerate(missing)]
+    return out
+
+
+def _reached_always(graph: IncludeGraph, source: str, dropped: frozenset[str]) -> frozenset[str]:
+    """What ``source`` reaches every way it is built, without what is ``dropped``."""
+    ways = graph.units.get(source) or [()]
+    return frozenset.intersection(*(frozenset(graph.closure(source, way, dropped)) for way in ways))
+
+
+def _included_always(graph: IncludeGraph, source: str) -> frozenset[str]:
+    """The files of the checkout that ``source`` itself includes every way it is built."""
+    ways = graph.units.get(source) or [()]
+    includes = graph.includes(source)
+    return frozenset.intersection(*(frozenset(graph.resolve(source, i, way) for i in includes) for way in ways))
+
+
+def _shared(
+    sources: Sequence[str], included: Mapping[str, frozenset[str]], headers: Collection[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """(header, sources that include it) for as few of ``headers`` as serve two or more sources each, most first."""
+    left = list(sources)
+    while True:
+        users = {header: [s for s in left if header in included[s]] for header in sorted(headers)}
+        header = max(users, key=lambda h: (len(users[h]), -sorted(headers).index(h)), default="")
+        if not header or len(users[header]) < _SEVERAL:
+            return
+        yield header, users[header]
+        left = [s for s in left if s not in users[header]]
+
+
+_SEVERAL = 2
+
+
+def _brought_by(header: SourceFile, graph: IncludeGraph, count: int) -> Finding:
+    """A finding whose requirement, with what else the header's edits need, becomes an include of ``header``."""
+    first = next(iter(graph.includes(header.path)), None)
+    at = first.offset if first is not None else 0
+    text = f"the stream setters of {count} binding sources that include this header need {STREAM_HEADER}"
+    return Finding("TL704", text, header.path, at, at, requires=(STREAM_HEADER,))
 
 
 def include_header(source: SourceFile, graph: IncludeGraph, name: str, after: str = "", rank: int = 0) -> Finding:
