@@ -32,7 +32,8 @@ def lines(total: int, torch: int = 0, ck: int = 0) -> Lines:
     )
     tree = Node("csrc/a.cu", "checkout", own, total, children)
     by_kind = {kind: count for kind, count in kinds.items() if count}
-    return Lines(total, by_kind, {**brought, "checkout": total}, files, len(files), tree)
+    in_front = 100 if total >= 1000 else 0
+    return Lines(total, by_kind, {**brought, "checkout": total}, files, len(files), tree, in_front)
 
 
 def unit(

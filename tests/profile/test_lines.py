@@ -49,6 +49,7 @@ def test_every_line_belongs_to_one_file():
     rows = {row.path: row for row in found.files}
     assert sum(row.exclusive for row in rows.values()) == found.total
     assert found.opened == 4
+    assert found.in_front == 4  # <built-in> and what it includes
     assert (rows[TORCH].exclusive, rows[TORCH].inclusive) == (3, 6)
     assert (rows[VECTOR].exclusive, rows[VECTOR].inclusive, rows[VECTOR].entered) == (5, 5, 2)
     assert rows["a.cu"].inclusive == found.total

@@ -80,7 +80,8 @@ def read_lines(text: bytes, classify: Classify, where: str) -> Lines:
     total = top.below
     tree = _node(top, classify, total * _SMALLEST)
     opened = sum(1 for entry in first.values() if not entry.name.startswith("<"))  # not <built-in> and its kin
-    return Lines(total, dict(sorted(by_kind.items())), dict(sorted(through.items())), rows, opened, tree)
+    in_front = sum(child.below for child in top.children if child.name == "<built-in>")
+    return Lines(total, dict(sorted(by_kind.items())), dict(sorted(through.items())), rows, opened, tree, in_front)
 
 
 def _entered(text: bytes) -> _Entered | None:

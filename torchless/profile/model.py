@@ -96,7 +96,8 @@ class Lines:
     total: as ``-E | wc -l`` counts. by_kind: kind -> exclusive lines, adding up to total. through: kind -> the lines
     read below headers of that kind, those of other kinds that they include among them. files: the heaviest ones by
     inclusive lines. opened: how many files were read, the source among them. tree: by include chain, small ones put
-    together.
+    together. in_front: those of ``total`` that the compiler reads before any unit, whatever the unit is: for HIP its
+    own wrapper header, or the stand-in for that.
     """
 
     total: int
@@ -105,6 +106,7 @@ class Lines:
     files: tuple[FileLines, ...]
     opened: int
     tree: Node
+    in_front: int = 0
 
 
 @dataclass(frozen=True)

@@ -35,16 +35,30 @@ class Row:
         return before, after
 
     @property
+    def own_lines(self) -> tuple[int | None, int | None]:
+        """The same without what the compiler reads in front of every unit: what is in the source's hands."""
+        before, after = (p.lines.total - p.lines.in_front if p and p.lines else None for p in (self.before, self.after))
+        return before, after
+
+    @property
     def fewer_lines(self) -> float | None:
         """The share of the lines that are gone; negative when there are more."""
-        before, after = self.lines
-        return 1 - after / before if before and after is not None else None
+        return _fewer(*self.lines)
+
+    @property
+    def fewer_own_lines(self) -> float | None:
+        """The same of own_lines."""
+        return _fewer(*self.own_lines)
 
     @property
     def torch(self) -> tuple[float | None, float | None]:
         """The shares of the lines that are read below headers of torch."""
         before, after = (through(p.lines, TORCH) if p else None for p in (self.before, self.after))
         return before, after
+
+
+def _fewer(before: int | None, after: int | None) -> float | None:
+    return 1 - after / before if before and after is not None else None
 
 
 def _parts(runs: Sequence[Seconds], which: str) -> tuple[float, ...]:

@@ -99,7 +99,8 @@ def _pass(data: Mapping[str, Any]) -> PassProfile:
 
 def _lines(data: Mapping[str, Any]) -> Lines:
     files = tuple(FileLines(**{**row, "chain": tuple(row["chain"])}) for row in data["files"])
-    return Lines(data["total"], data["by_kind"], data["through"], files, data["opened"], _node(data["tree"]))
+    tree = _node(data["tree"])
+    return Lines(data["total"], data["by_kind"], data["through"], files, data["opened"], tree, data["in_front"])
 
 
 def _node(data: Mapping[str, Any]) -> Node:

@@ -82,13 +82,17 @@ def _table(profiles: Sequence[Profile]) -> str:
     heads = [
         "unit",
         "pass",
-        *(["lines before", "after", "difference", "below torch"] if two else ["lines", "below torch"]),
+        *(["lines before", "after", "difference", "own lines", "below torch"] if two else ["lines", "below torch"]),
     ]
     heads += ["seconds before", "after", "ratio", ""] if two else ["seconds"]
     words = {"unit", "pass", ""}
     out = "".join(f'<th scope="col"{"" if head in words else _NUMERIC}>{head}</th>' for head in heads)
     body = "".join(_row(row, two) for row in rows(profiles))
-    return f'<div class="scroll"><table id="rows"><thead><tr>{out}</tr></thead><tbody>{body}</tbody></table></div>'
+    note = "below torch: read below a header of torch. Seconds: CPU seconds of one run of the compiler over one pass."
+    if two:
+        note += " Own lines: the difference without what the compiler reads in front of every unit."
+    table = f'<table id="rows"><thead><tr>{out}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="scroll">{table}</div><p class="muted">{note}</p>'
 
 
 def _row(row: Row, two: bool) -> str:
@@ -97,8 +101,8 @@ def _row(row: Row, two: bool) -> str:
     change = row.seconds
     cells = [f'<td class="mono">{escape(row.source)}</td><td>{pass_name(row.name)}</td>']
     if two:
-        fewer = row.fewer_lines
-        middle = [*lines, "" if fewer is None else f"{-fewer:+.1%}", f"{torch[0]} → {torch[1]}"]
+        fewer = ["" if share is None else f"{-share:+.1%}" for share in (row.fewer_lines, row.fewer_own_lines)]
+        middle = [*lines, *fewer, f"{torch[0]} → {torch[1]}"]
         figures = [shown(change.before), shown(change.after), _ratio(change)]
         cells += [_figure(text) for text in (*middle, *figures)]
         cells.append(f"<td>{escape(change.verdict)}</td>")

@@ -50,6 +50,8 @@ def _row(row: Row) -> dict[str, Any]:
         "pass": row.name,
         "lines": list(row.lines),
         "fewer_lines": _maybe(row.fewer_lines),
+        "own_lines": list(row.own_lines),
+        "fewer_own_lines": _maybe(row.fewer_own_lines),
         "torch_share": [_maybe(share) for share in row.torch],
         "seconds": _change(row.seconds),
     }

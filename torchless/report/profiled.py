@@ -21,7 +21,8 @@ _RANKED = 20
 _LIKE = 0.8
 LEGEND = (
     "lines: preprocessed lines, as -E | wc -l counts them. below torch: read below a header of torch (inclusive).\n"
-    "exclusive: a header's own lines; inclusive: with all that it includes.\n"
+    "exclusive: a header's own lines; inclusive: with all that it includes. in front of every unit: what the compiler\n"
+    "itself reads for HIP before the source, or what stands in for that.\n"
     "seconds: CPU seconds of one run of the compiler over one pass.\n"
 )
 
@@ -92,9 +93,10 @@ def _lines_changed(row: Row) -> str:
     if before is None or after is None:
         only = "before" if after is None else "after"
         return f"{plural(before or after or 0, 'line')}, only {only}"
-    fewer = row.fewer_lines or 0.0
+    fewer, own = row.fewer_lines or 0.0, row.fewer_own_lines or 0.0
     old, new = (f"{share or 0:.0%}" for share in row.torch)
-    return f"{before:,} -> {after:,} lines ({-fewer:+.1%}); below torch {old} -> {new}"
+    front = f", {-own:+.1%} of what is not in front of every unit" if row.own_lines != row.lines else ""
+    return f"{before:,} -> {after:,} lines ({-fewer:+.1%}{front}); below torch {old} -> {new}"
 
 
 def _changed(change: Change) -> str:
@@ -191,7 +193,10 @@ def markdown(profiles: Sequence[Profile], verified: str = "") -> str:
     out += [f"- {escaped(words)}" for words in last.how]
     if len(profiles) > 1:
         out += [f"- before: {escaped(_label(profiles[0]))}; after: {escaped(_label(last))}", ""]
-        out += ["| unit | pass | lines before | after | difference | torch | s before | after | ratio | |", _rule(10)]
+        out += [
+            "| unit | pass | lines before | after | difference | without what is in front of every unit | torch | s before | after | ratio | |",
+            _rule(11),
+        ]
         out += [_markdown_row(row) for row in rows(profiles)]
     else:
         out += ["", "| unit | pass | lines | below torch | seconds |", _rule(5)]
@@ -212,11 +217,10 @@ def markdown(profiles: Sequence[Profile], verified: str = "") -> str:
 
 def _markdown_row(row: Row) -> str:
     before, after = ("" if count is None else f"{count:,}" for count in row.lines)
-    fewer = row.fewer_lines
     old, new = ("" if share is None else f"{share:.0%}" for share in row.torch)
     change = row.seconds
-    difference = "" if fewer is None else f"{-fewer:+.1%}"
-    cells = [escaped(row.source), pass_name(row.name), before, after, difference, f"{old} to {new}"]
+    differences = ["" if share is None else f"{-share:+.1%}" for share in (row.fewer_lines, row.fewer_own_lines)]
+    cells = [escaped(row.source), pass_name(row.name), before, after, *differences, f"{old} to {new}"]
     return f"| {' | '.join((*cells, *_series(change), _ratio(change), change.verdict))} |"
 
 
