@@ -193,10 +193,8 @@ def markdown(profiles: Sequence[Profile], verified: str = "") -> str:
     out += [f"- {escaped(words)}" for words in last.how]
     if len(profiles) > 1:
         out += [f"- before: {escaped(_label(profiles[0]))}; after: {escaped(_label(last))}", ""]
-        out += [
-            "| unit | pass | lines before | after | difference | without what is in front of every unit | torch | s before | after | ratio | |",
-            _rule(11),
-        ]
+        heads = "unit | pass | lines before | after | difference | without what is in front of every unit | torch"
+        out += [f"| {heads} | s before | after | ratio | |", _rule(11)]
         out += [_markdown_row(row) for row in rows(profiles)]
     else:
         out += ["", "| unit | pass | lines | below torch | seconds |", _rule(5)]
