@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,3 +155,13 @@ def test_clang_sees_no_other_names(tmp_path: Path) -> None:
     found = declared(HEADER).names
     assert seen <= found
     assert found - seen == {"MACRO_ONE"}
+
+
+@pytest.mark.parametrize("text", ["x {} ", "a<", "int a = f(1);\n", "template <", "alignas(", "f(", "} ", ",b<c"])
+def test_long_input_takes_no_longer_than_its_length_asks_for(text: str) -> None:
+    seconds = []
+    for times in (2_000, 16_000):
+        began = time.process_time()
+        declared(text * times)
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 40 * max(seconds[0], 0.02)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torchless.reliance.mentions import visible_text
 
-VERSION = 4
+VERSION = 5
 """Goes up whenever scan() gives something else for the same bytes."""
 
 _NAME = r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*"
@@ -29,6 +29,8 @@ _NAMESPACE = re.compile(rf"(?:inline\s+)?namespace\b\s*({_NAME}(?:\s*::\s*(?:inl
 _LINKAGE = re.compile(r'extern\s*""\s*\Z')
 _TYPE = re.compile(rf"\b(class|struct|union|enum)\b(?:\s+(?:class|struct)\b)?((?:\s+|::|{_NAME})*)")
 _POINTER = re.compile(rf"\(\s*(?:{_NAME}\s*::\s*)?[*&^]+\s*(?:const\s+)?({_NAME})")
+_LONGEST = 4000  # characters of a declaration without its blocks; of a longer one every name counts
+_MOST_BLOCKS = 20  # in one declaration
 _TEMPLATES = re.compile(r"(?:template\s*<\s*>\s*)+")
 _OPERATOR = re.compile(r"\boperator\b\s*(\(\s*\)|\"\"|[^\s(\w]+|\w+)")
 _LOCAL = re.compile(r"\b(?:inline|static|template|constexpr|consteval|__forceinline__|__inline__|__device__|friend)\b")
@@ -187,6 +189,9 @@ class _Found:
 
     def _block(self, head: str, body: str, behind: str) -> str:
         """Take in a block behind ``head``. Gives what of the declaration goes on behind it, "" when it is over."""
+        if len(head) > _LONGEST or head.count("{}") > _MOST_BLOCKS:
+            self._add(_WHOLE.findall(head))
+            return ""
         plain = _plain(head)
         assigned = _assignment(plain)
         kind = _TYPE.search(plain)
@@ -205,6 +210,9 @@ class _Found:
 
     def _statement(self, head: str) -> None:
         """Take in a declaration that ends with a semicolon."""
+        if len(head) > _LONGEST:
+            self._add(_WHOLE.findall(head))
+            return
         plain = _plain(head).strip()
         first = _WHOLE.match(_TEMPLATES.sub("", plain))
         word = first[0] if first else ""
@@ -346,7 +354,9 @@ def _without_arguments(head: str) -> str:
         if match is None or match[1] is None:
             return head
         close = _close_angle(head, match.end() - 1)
-        if close >= 0 and match[1] != "operator" and "(" in head[match.end() : close]:
+        if close < 0:
+            return head  # a comparison
+        if match[1] != "operator" and "(" in head[match.end() : close]:
             head = head[: match.end()] + head[close:]
         position = match.end()
 
