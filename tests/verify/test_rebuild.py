@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,9 @@ def test_a_build_that_hangs_is_ended_with_all_that_it_started(root, tools):
     copy = lay_out(Tree(root, {SOURCES[0]: b"// SLEEP\n"}), root.parent / "copy")
     built = rebuild_module(copy, "module_one", False, RebuildOptions(timeout=2))
     assert built.problem == "no answer after 2 s"
+    until = time.monotonic() + 20  # a process that was killed is there until somebody has reaped it
+    while any(str(copy).encode() in command for command in running()) and time.monotonic() < until:
+        time.sleep(0.1)
     assert not any(str(copy).encode() in command for command in running())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,10 @@ UNSET = ("AITER_META_DIR", "AITER_JIT_DIR", "PREBUILD_KERNELS", "AITER_AOT_IMPOR
 """Variables that would lead the JIT out of the copy, or make it build something else than the one module."""
 
 _LINES_OF_LOG = 3
+_LONGEST_LINE = 400
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
+_WRONG = re.compile(r"(?:^|[\s:])(?:fatal )?error:|\bundefined reference to\b|\bcannot find -l", re.I)
+_FRAMED = ("-->", "ERROR:aiter:", "[aiter]")
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def rebuild_module(root: Path, module: str, ctypes: bool, options: RebuildOption
         return Rebuilt(module, problem=ran.problem, log=said)
     if not told.get("ok"):
         why = str(told.get("error") or ran.problem or "the process ended without an answer")
-        return Rebuilt(module, problem=why, log=said)
+        return Rebuilt(module, problem=_cut(why.replace(f"{root}/", "")), log=said)
     library = Path(str(told["library"]))
     problem = _not_built(library)
     if problem:
@@ -163,10 +168,18 @@ def _not_built(library: Path) -> str:
 
 
 def _last_words(ran: Ran) -> list[str]:
-    """The lines of a build's log that tell an error, else its last lines."""
-    lines = [line.strip() for line in os.fsdecode(ran.out).splitlines() if line.strip()]
-    wrong = [line for line in lines if "error:" in line.lower()]
-    return (wrong or lines[-_LINES_OF_LOG:])[:_LINES_OF_LOG]
+    """The lines of a build's log in which a compiler or linker tells an error, else its last lines.
+
+    Not the JIT's own: it repeats whole commands, and paints the word.
+    """
+    text = _COLOR.sub("", os.fsdecode(ran.out))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    wrong = list(dict.fromkeys(line for line in lines if _WRONG.search(line) and not line.startswith(_FRAMED)))
+    return [_cut(line) for line in (wrong or lines[-_LINES_OF_LOG:])[:_LINES_OF_LOG]]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..."
 
 
 def _units(folder: Path, root: Path) -> tuple[Placed, ...]:

@@ -60,6 +60,16 @@ def build(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def told(error: BaseException) -> str:
+    """An exception and what caused it, in one line: the JIT wraps what its compiler said."""
+    causes: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < 3:
+        causes.append(" ".join(f"{type(cause).__name__}: {cause}".split())[:200])
+        cause = cause.__cause__
+    return "; from ".join(causes)
+
+
 def main() -> int:
     """Read the job, build, write the answer; 0 when the JIT raised nothing."""
     logging.basicConfig(level=logging.INFO)
@@ -67,8 +77,7 @@ def main() -> int:
     try:
         answer = build(job)
     except BaseException as error:  # SystemExit, too: the JIT ends the process in places
-        told = f"{type(error).__name__}: {error}"
-        answer = {"ok": False, "error": " ".join(told.split())[:500]}
+        answer = {"ok": False, "error": told(error)}
         logging.exception("the build failed")
     Path(sys.argv[2]).write_text(json.dumps(answer))
     return 0 if answer["ok"] else 1

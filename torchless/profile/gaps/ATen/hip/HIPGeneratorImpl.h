@@ -4,6 +4,7 @@
 #include <ATen/hip/HIPContext.h>
 #include <c10/core/GeneratorImpl.h>
 
+#include <cfloat>  // torch's HIP half brings it, and sources count on it
 #include <cstdint>
 #include <tuple>
 #include <utility>
