@@ -10,10 +10,10 @@ from pathlib import Path
 CONFIG = "aiter/jit/optCompilerConfig.json"
 SOURCES = ("csrc/kernels/one.cu", "csrc/kernels/two.cu")
 
-# What matters of the shape: positional arguments, a final word that is printed in any case, a copy of the result beside
+# What matters of the shape: positional arguments, missing sources and failing generators that stop nobody, a final word that is printed in any case, a copy of the result beside
 # the module, a build folder that AITER_REBUILD clears, a sidecar that it does not, one build per process.
 CORE = """
-import json, logging, os, shutil, subprocess, time
+import json, logging, os, shutil, subprocess, sys, time
 
 logger = logging.getLogger("aiter")
 this_dir = os.path.dirname(os.path.abspath(__file__))
@@ -55,6 +55,9 @@ def build_module(
         logger.info("start build [%s] under %s", md_name, folder)
         kids = bd_dir + "/compiled_kids_opus.json"
         known = json.load(open(kids)) if os.path.exists(kids) else []
+        if blob_gen_cmd:
+            os.system(sys.executable + " " + blob_gen_cmd)
+        srcs = [source for source in srcs if os.path.exists(source)]
         json.dump(known + [md_name], open(kids, "w"))
         flags = [] if torch_exclude else ["-DTORCH_EXTENSION_NAME=" + md_name]
         flags += ["-DKIDS=%d" % len(known)] + flags_extra_cc + ["--offload-arch=" + os.environ["GPU_ARCHS"]]

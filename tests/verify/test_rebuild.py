@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_jit import CORE, SOURCES, checkout, install_tools
+from fake_jit import CONFIG, CORE, SOURCES, checkout, install_tools
 
 from torchless import cli
 from torchless.project.discover import load
@@ -216,6 +216,42 @@ def test_a_copy_holds_one_version_and_links_the_rest(root):
     assert (copy / "hsa").is_symlink() and (copy / "3rdparty/lib").is_symlink()
     assert not (copy / "3rdparty").is_symlink() and not (copy / "csrc").is_symlink()
     assert (root / SOURCES[0]).read_bytes() != b"old one\n"
+
+
+def with_generator(root: Path) -> Path:
+    config = json.loads((root / CONFIG).read_text())
+    config["module_one"]["blob_gen_cmd"] = "f'{AITER_CSRC_DIR}/print.py'"
+    (root / CONFIG).write_text(json.dumps(config))
+    (root / "csrc/print.py").write_text("print('// sources')\n")
+    return root
+
+
+def test_what_the_jit_looks_away_from_is_seen(root, tools):
+    with_generator(root)
+    spoilt = Tree(root, {"csrc/print.py": b"raise SystemExit(3)\n"})
+    said = answer(root, Tree(root), spoilt)
+    assert (said.verdict, said.detail) == (
+        Verdict.FAIL,
+        "the JIT went on after a failure that the old version does not have",
+    )
+    assert said.evidence[0].startswith("exit code 3: ") and "csrc/print.py" in said.evidence[0]
+    both = answer(root, spoilt, spoilt)
+    assert both.verdict is Verdict.PASS
+    assert both.unseen[0].startswith("the JIT went on without: exit code 3: ")
+    gone = Tree(root, {}, frozenset({SOURCES[1]}))
+    said = answer(root, Tree(root), gone)
+    assert (said.verdict, said.evidence) == (Verdict.FAIL, (f"no such source: {SOURCES[1]}",))
+    assert answer(root, Tree(root), Tree(root)).unseen == ()
+
+
+def test_what_a_gen_func_builds_is_not_claimed(root, tools):
+    ops = root / "aiter/ops/one.py"
+    ops.write_text(
+        ops.read_text() + "@compile_ops('module_one', gen_func=more)\ndef one_more(x: Tensor) -> None: ...\n"
+    )
+    said = answer(root, Tree(root), Tree(root))
+    assert said.verdict is Verdict.PASS
+    assert said.unseen == ("one_more: built under names of their own when they are first called",)
 
 
 def test_symbols_of_torch_are_counted_where_they_can_be_read():

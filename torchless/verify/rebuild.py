@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torchless.profile.commands import object_source
@@ -53,7 +53,8 @@ _FRAMED = ("-->", "ERROR:aiter:", "[aiter]")
 class Rebuilt:
     """One build of one module. problem: "" when it succeeded. seconds: inside of the JIT, its flag probes included.
 
-    units: what ninja's log says of each source; empty where there is no log. torch_symbols: of the library.
+    units: what ninja's log says of each source; empty where there is no log. torch_symbols: of the library. ignored:
+    what went wrong and did not stop the JIT: sources that are not there, generators that failed.
     """
 
     module: str
@@ -63,6 +64,7 @@ class Rebuilt:
     units: tuple[Placed, ...] = ()
     torch_symbols: int | None = None
     torch_exclude: bool = False
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ def rebuild_module(root: Path, module: str, ctypes: bool, options: RebuildOption
     names, unread = symbols(library)
     count = None if unread else sum(map(is_torch_symbol, names))
     units = _units(Path(str(told["folder"])), root)
-    return Rebuilt(module, float(told["seconds"]), "", said, units, count, bool(told["torch_exclude"]))
+    ignored = tuple(_cut(str(text).replace(f"{root}/", "")) for text in told["ignored"])
+    return Rebuilt(module, float(told["seconds"]), "", said, units, count, bool(told["torch_exclude"]), ignored)
 
 
 def environment(options: RebuildOptions) -> dict[str, str]:
@@ -227,7 +230,12 @@ def rebuild(project: Project, module: Module, shop: Workshop, options: RebuildOp
         before, after = rebuild_both(shop, module.name, only_ctypes(project, module), options)
     except OSError as error:
         return Answer("rebuild", Verdict.NOT_RUN, f"no copy to build in: {error.strerror or error}")
-    return judge_rebuild(before, after, ", ".join(options.arches))
+    answer = judge_rebuild(before, after, ", ".join(options.arches))
+    generated = sorted({op.function for op in project.ops if op.module == module.name and op.has_gen_func})
+    if generated:
+        told = f"{', '.join(generated[:3])}: built under names of their own when they are first called"
+        answer = replace(answer, unseen=(*answer.unseen, told))
+    return answer
 
 
 def judge_rebuild(before: Sequence[Rebuilt], after: Sequence[Rebuilt], arches: str) -> Answer:
@@ -244,7 +252,14 @@ def judge_rebuild(before: Sequence[Rebuilt], after: Sequence[Rebuilt], arches: s
     if bad_after:
         evidence = (bad_after.problem, *bad_after.log)
         return Answer("rebuild", Verdict.FAIL, f"no longer builds for {arches}", evidence, figures=figures)
+    ignored = after[-1].ignored
+    known = () if bad_before else before[-1].ignored
+    new = [text for text in ignored if text not in known]
+    if new and not bad_before:
+        detail = "the JIT went on after a failure that the old version does not have"
+        return Answer("rebuild", Verdict.FAIL, detail, few(new), figures=figures)
     seconds = shown(figures[1][1], "{:.1f}")
+    missing = tuple(f"the JIT went on without: {text}" for text in ignored)
     evidence = ()
     count = after[-1].torch_symbols
     if count is not None:
@@ -252,9 +267,9 @@ def judge_rebuild(before: Sequence[Rebuilt], after: Sequence[Rebuilt], arches: s
         was = f", {old} before" if old is not None and not bad_before else ""
         evidence = (f"symbols of torch in the new library: {count}{was}",)
     if bad_before:
-        unseen = (f"the old version does not build: {bad_before.problem}", *bad_before.log)
+        unseen = (f"the old version does not build: {bad_before.problem}", *bad_before.log, *missing)
         return Answer(
             "rebuild", Verdict.PASS, f"builds for {arches} in {seconds} s", evidence, few(unseen), figures=figures
         )
     detail = f"builds for {arches}: {shown(figures[0][1], '{:.1f}')} s before, {seconds} s after"
-    return Answer("rebuild", Verdict.PASS, detail, evidence, figures=figures)
+    return Answer("rebuild", Verdict.PASS, detail, evidence, few(missing), figures=figures)

@@ -4,18 +4,21 @@ dependencies: it imports nothing of torchless.
     python rebuild_one.py JOB.json ANSWER.json
 
 The job: root (a checkout), module, ctypes (whether all of its ops are called through ctypes). The answer: ok, error
-(one line), seconds, library, folder (where ninja ran), torch_exclude. `jit.core` is imported without `aiter`, whose
+(one line), seconds, library, folder (where ninja ran), torch_exclude, ignored (what went wrong without the JIT minding:
+sources that are not there, generators that failed). `jit.core` is imported without `aiter`, whose
 __init__ asks for a GPU. One process per module: a second build in one process takes the first one's result.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +51,10 @@ def build(job: dict[str, Any]) -> dict[str, Any]:
             given[name] = arguments[name]
         elif parameter.default is inspect.Parameter.empty:
             raise RuntimeError(f"build_module wants {name!r}, which no entry of the configuration has")
+    ignored = [f"no such source: {source}" for source in arguments["srcs"] if not Path(source).exists()]
     began = time.perf_counter()
-    core.build_module(**given)
+    with noted_failures(ignored):
+        core.build_module(**given)
     return {
         "ok": True,
         "error": "",
@@ -57,7 +62,26 @@ def build(job: dict[str, Any]) -> dict[str, Any]:
         "library": str(library),
         "folder": str(build_folder / module / "build"),
         "torch_exclude": bool(arguments.get("torch_exclude")),
+        "ignored": ignored,
     }
+
+
+@contextlib.contextmanager
+def noted_failures(into: list[str]) -> Iterator[None]:
+    """Note the commands that os.system() runs to no good end: the JIT runs generators with it, and looks away."""
+    system = os.system
+
+    def noting(command: Any) -> int:
+        status = system(command)
+        if status:
+            into.append(f"exit code {os.waitstatus_to_exitcode(status)}: {str(command)[:200]}")
+        return status
+
+    os.system = noting
+    try:
+        yield
+    finally:
+        os.system = system
 
 
 def told(error: BaseException) -> str:
