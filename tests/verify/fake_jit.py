@@ -10,8 +10,9 @@ from pathlib import Path
 CONFIG = "aiter/jit/optCompilerConfig.json"
 SOURCES = ("csrc/kernels/one.cu", "csrc/kernels/two.cu")
 
-# What matters of the shape: positional arguments, missing sources and failing generators that stop nobody, a final word that is printed in any case, a copy of the result beside
-# the module, a build folder that AITER_REBUILD clears, a sidecar that it does not, one build per process.
+# What matters of the shape: positional arguments, missing sources and failing generators that stop nobody, a final word
+# that is printed in any case, a copy of the result beside the module, a build folder that AITER_REBUILD clears, a
+# sidecar that it does not, one build per process.
 CORE = """
 import json, logging, os, shutil, subprocess, sys, time
 
