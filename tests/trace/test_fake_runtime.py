@@ -190,3 +190,16 @@ def test_a_type_that_cannot_be_made_is_told(make_program: MakeProgram) -> None:
 def test_the_same_source_is_compiled_once(make_program: MakeProgram) -> None:
     assert make_program(SOURCE, ["launch"]).path == make_program(SOURCE, ["launch"]).path
     assert make_program(SOURCE, ["launch"]).path != make_program(SOURCE + "// other\n", ["launch"]).path
+
+
+def test_names_that_an_older_demangler_does_not_know(make_program: MakeProgram) -> None:
+    text = """
+#include <aiter_stream.h>
+#include <hip/hip_fp16.h>
+template <typename A, typename B, int N> __global__ void mixed(A* a, const B* b) {}
+void go() { mixed<__bf16, unsigned _BitInt(8), 4><<<1, 1, 0, aiter::getCurrentHIPStream()>>>(nullptr, nullptr); }
+"""
+    program = make_program(text, ["go"])
+    [record] = run_calls(program, [Call("go", ())], [Signature("go", ())], "gfx942")
+    [launch] = events(record, "launch")
+    assert launch["kernel"] == "void mixed<__bf16, unsigned _BitInt(8), 4>(__bf16*, unsigned _BitInt(8) const*)"

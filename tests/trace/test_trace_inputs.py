@@ -14,7 +14,6 @@ from torchless.verify.trace.inputs import (
     Labelled,
     dense,
     guess,
-    mutate,
     resized,
     rng_for,
     tensor,
@@ -29,6 +28,7 @@ from torchless.verify.trace.model import (
     TensorInput,
     TraceOptions,
 )
+from torchless.verify.trace.mutate import mutate
 from torchless.verify.trace.shrink import cost, reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
 
@@ -73,7 +73,7 @@ def test_hints_come_from_comments_pointers_indices_and_literals() -> None:
 
 
 def test_text_that_declares_something_else_gives_no_hints() -> None:
-    assert read_hints("ns::other", NAMES, [TEXT, b"", b"void other(int"]) == Hints()
+    assert read_hints("ns::other", NAMES, [b"void other(int", TEXT, b""]) == Hints()
 
 
 def test_guesses_follow_the_shapes_and_repeat() -> None:

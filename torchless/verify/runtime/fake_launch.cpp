@@ -8,11 +8,34 @@
 
 namespace torchless {
 
-std::string demangled(const std::string& symbol) {
+namespace {
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+bool demangle(const std::string& symbol, std::string& out) {
   int status = 0;
   char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text ? text : symbol;
+  if (status == 0 && text) out = text;
   std::free(text);
+  return status == 0;
+}
+
+}  // namespace
+
+std::string demangled(const std::string& symbol) {
+  std::string out = symbol;
+  if (demangle(symbol, out) || symbol.compare(0, 2, "_Z") != 0) return out;
+  // Types that an older demangler does not know go by the letters of builtin types that no kernel has.
+  std::string known = symbol;
+  replace_all(known, "DF16b", "g");
+  replace_all(known, "DB8_", "o");
+  replace_all(known, "DU8_", "n");
+  if (!demangle(known, out)) return symbol;
+  replace_all(out, "__float128", "__bf16");
+  replace_all(out, "unsigned __int128", "_BitInt(8)");
+  replace_all(out, "__int128", "unsigned _BitInt(8)");
   return out;
 }
 

@@ -6,19 +6,21 @@ can so share a run of the program.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Generator, Iterable, Sequence
 from itertools import islice
 
 from torchless.verify.trace.compare import launches
 from torchless.verify.trace.hints import Hints
-from torchless.verify.trace.inputs import Labelled, guess, mutate, rng_for, tensors_of, variations
+from torchless.verify.trace.inputs import Labelled, guess, rng_for, tensors_of, variations
 from torchless.verify.trace.model import Call, Record, Signature, TraceOptions
+from torchless.verify.trace.mutate import mutate
 from torchless.verify.trace.normal import message_of, place_of, without_details
 
 Explorer = Generator[list[Call], list[Record], list[Call]]
 
-ROUNDS = 5
+ROUNDS = 6
 BASES = 6  # accepted calls around which everything is tried
 VARIED = 3000  # changes to them that are tried, all together
 _ENOUGH = 10  # different things that accepted calls do: no need to look for more
@@ -33,32 +35,40 @@ def explore(signature: Signature, hints: Hints, options: TraceOptions) -> Explor
     """Explore one entry point; see the module."""
     rng = rng_for(options.seed, signature.name, "explore")
     each = max(options.explored // ROUNDS, 10)
-    known: dict[Outcome, list[Call]] = {}
+    known: dict[Outcome, dict[str, list[Call]]] = {}  # outcome -> words in full -> calls
     asked: set[Call] = set()
     batch = _fresh((guess(signature, hints, rng) for _ in range(4 * each)), asked, each)
     for number in range(ROUNDS):
         records = yield batch
         for call, record in zip(batch, records, strict=True):
-            known.setdefault(outcome_of(record), []).append(call)
+            known.setdefault(outcome_of(record), {}).setdefault(message_of(record), []).append(call)
         if not signature.params or (number and sum(_launched(o) for o in known) >= _ENOUGH):
             break
-        parents = [calls[-1] for outcome, calls in known.items() for _ in range(_weight(outcome, len(calls)))]
+        parents = [o for o, calls in known.items() for _ in range(_weight(o, sum(map(len, calls.values()))))]
         drawn = (
-            guess(signature, hints, rng) if rng.random() < 0.15 else mutate(rng.choice(parents), signature, hints, rng)
+            guess(signature, hints, rng)
+            if rng.random() < 0.15
+            else _child(known[rng.choice(parents)], signature, hints, rng)
             for _ in range(6 * each)
         )
         batch = _fresh(drawn, asked, each)
-    bases = _bases(known)
+    found = {outcome: [c for calls in by.values() for c in calls] for outcome, by in known.items()}
+    bases = _bases(found)
     tried: dict[Call, Labelled] = {}
     for base in bases:
         for labelled in islice(variations(base, signature, hints), max(VARIED // len(bases), 40)):
             if fits(labelled.call):
                 tried.setdefault(labelled.call, labelled)
-    refused = [calls[0] for outcome, calls in known.items() if outcome[0] != "accepted"]
+    refused = [calls[0] for outcome, calls in found.items() if outcome[0] != "accepted"]
     for call in refused[: options.calls // 6]:
         tried.setdefault(call, Labelled(call, "refused while looking"))
     records = yield list(tried)
     return select(list(tried.values()), records, options.calls)
+
+
+def _child(parents: dict[str, list[Call]], signature: Signature, hints: Hints, rng: random.Random) -> Call:
+    said = rng.choice(list(parents))
+    return mutate(rng.choice(parents[said]), signature, hints, rng, said)
 
 
 def outcome_of(record: Record) -> Outcome:
@@ -122,8 +132,8 @@ def _launched(outcome: Outcome) -> bool:
 def _weight(outcome: Outcome, seen: int) -> int:
     """How often an example is taken as a parent: what launches most, then what is rare."""
     if _launched(outcome):
-        return 6
-    return 3 if seen < 4 else 1
+        return 8
+    return 6 if seen < 4 else 4 if seen < 20 else 2
 
 
 def _bases(known: dict[Outcome, list[Call]]) -> list[Call]:

@@ -15,6 +15,15 @@ from torchless.text.lexer import Kind, Token, code_tokens, lex, match_forward
 _SHAPE = re.compile(r"\[([^\[\]]*)\]")
 _NUMBER = re.compile(rb"\d+")
 _STRING = re.compile(r'"([A-Za-z0-9_]+)"')
+_REMARK = re.compile(r"\b([A-Za-z_]\w*)\s*[,)]?[ \t]*//[^\n\[]*\[([^\[\]\n]*)\]")
+_MENTIONED = re.compile(r"\b(?:(?:ScalarType::|torch::|at::)(?=k?[A-Z]))?(k?[A-Z]\w*|torch_fp8|torch_fp4x2)\b")
+_DTYPES = {
+    "Float": "float32", "Float32": "float32", "Half": "float16", "Float16": "float16", "BFloat16": "bfloat16",
+    "Double": "float64", "Int": "int32", "Int32": "int32", "Long": "int64", "Int64": "int64", "Char": "int8",
+    "Int8": "int8", "Byte": "uint8", "UInt8": "uint8", "Short": "int16", "UInt32": "uint32", "Bool": "bool",
+    "Float8_e4m3fnuz": "float8_e4m3fnuz", "Float8_e4m3fn": "float8_e4m3fn", "Float8_e8m0fnu": "float8_e8m0fnu",
+    "Float4_e2m1fn_x2": "float4_e2m1fn_x2", "torch_fp8": "float8_e4m3fnuz", "torch_fp4x2": "float4_e2m1fn_x2",
+}  # fmt: skip
 _TYPED = {
     "float": "float32", "double": "float64", "int": "int32", "int32_t": "int32", "int64_t": "int64", "long": "int64",
     "Half": "float16", "BFloat16": "bfloat16", "uint8_t": "uint8", "int8_t": "int8", "int16_t": "int16",
@@ -26,7 +35,7 @@ _TYPED = {
 class Hints:
     """``shapes``: parameter -> sizes, as names, numbers or "..."; ``dtypes`` and least ``ranks`` by parameter.
 
-    ``numbers`` are literals of the body, ``texts`` its string literals.
+    ``numbers`` are literals of the body, ``texts`` its string literals, ``mentioned`` the dtypes that the files name.
     """
 
     shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -34,11 +43,18 @@ class Hints:
     ranks: Mapping[str, int] = field(default_factory=dict)
     numbers: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
 
 
 def read_hints(name: str, params: Iterable[str], texts: Iterable[bytes]) -> Hints:
-    """What ``texts`` (files that declare or define the function ``name``) say about its parameters."""
+    """What ``texts`` say about the parameters of the function ``name``; the first is the source that defines it.
+
+    What is said of a parameter of the same name elsewhere in that source, of a kernel above all, counts where nothing
+    is said of the function's own.
+    """
     wanted = set(params)
+    texts = list(texts)
+    source = texts[0].decode("latin-1") if texts else ""
     shapes: dict[str, tuple[str, ...]] = {}
     bodies: list[str] = []
     numbers: set[int] = set()
@@ -64,6 +80,9 @@ def read_hints(name: str, params: Iterable[str], texts: Iterable[bytes]) -> Hint
                     inside = tokens[close + 1 : brace]
                     bodies.append(" ".join(t.text.decode("latin-1") for t in inside))
                     numbers |= {int(t.text) for t in inside if t.kind is Kind.NUMBER and _NUMBER.fullmatch(t.text)}
+    for param, shape in _REMARK.findall(source):
+        if param in wanted:
+            shapes.setdefault(param, _sizes(shape))
     body = " ".join(bodies)
     return Hints(
         shapes,
@@ -71,6 +90,7 @@ def read_hints(name: str, params: Iterable[str], texts: Iterable[bytes]) -> Hint
         {p: r for p in sorted(wanted) if (r := _rank_of(p, body))},
         tuple(sorted(n for n in numbers if 2 <= n <= 1 << 16)),
         tuple(sorted(set(_STRING.findall(body)))),
+        tuple(sorted({d for word in _MENTIONED.findall(source) if (d := _DTYPES.get(word.lstrip("k"), ""))})),
     )
 
 
@@ -92,7 +112,11 @@ def _shapes_in(everything: list[Token], start: int, end: int) -> Iterable[tuple[
         elif token.kind is Kind.COMMENT and name:
             shape = _SHAPE.search(token.text.decode("latin-1"))
             if shape:
-                yield name, tuple(part.strip() for part in shape[1].split(",") if part.strip())
+                yield name, _sizes(shape[1])
+
+
+def _sizes(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _dtype_of(param: str, body: str) -> str:

@@ -81,6 +81,7 @@ def guess(signature: Signature, hints: Hints, rng: random.Random) -> Call:
     """A first guess: shapes from comments where there are some, else all alike or rows and columns."""
     sizes: dict[str, int] = {}
     main = rng.choice(MAIN_DTYPES)
+    loose = rng.random()  # how far dtypes may be from the main one
     alike = [rng.choice(SIZES[:6]) for _ in range(3)] + [rng.choice(SIZES[6:])]
     rank = rng.choice((1, 2, 2, 3, 4))
     args: list[Value] = []
@@ -88,58 +89,12 @@ def guess(signature: Signature, hints: Hints, rng: random.Random) -> Call:
         if p.optional and rng.random() < 0.5:
             args.append(None)
         elif p.base == "tensor":
-            args.append(_guess_tensor(p, hints, rng, sizes, main, alike, rank))
+            args.append(_guess_tensor(p, hints, rng, sizes, main, alike, rank, loose))
         elif p.base == "tensors":
-            args.append((_guess_tensor(p, hints, rng, sizes, main, alike, rank),) * rng.choice((1, 2, 3)))
+            args.append((_guess_tensor(p, hints, rng, sizes, main, alike, rank, loose),) * rng.choice((1, 2, 3)))
         else:
-            args.append(_guess_number(p, hints, rng, sizes, alike))
+            args.append(guess_number(p, hints, rng, sizes, alike))
     return Call(signature.name, tuple(args))
-
-
-def mutate(call: Call, signature: Signature, hints: Hints, rng: random.Random) -> Call:
-    """The call with one to three random changes that may make it acceptable, or launch something else."""
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        call = _mutate_once(call, signature, hints, rng)
-    return call
-
-
-def _mutate_once(call: Call, signature: Signature, hints: Hints, rng: random.Random) -> Call:
-    index = rng.randrange(len(call.args)) if call.args else 0
-    if not call.args:
-        return call
-    p, value = signature.params[index], call.args[index]
-    if value is None or (p.optional and rng.random() < 0.15):
-        fresh = guess(signature, hints, rng).args[index] if value is None else None
-        if fresh is None and value is None and p.base == "tensor":
-            others = [t for _, t in tensors_of(call)]
-            fresh = rng.choice(others) if others else None
-        return with_arg(call, index, fresh)
-    if not isinstance(value, TensorInput):
-        sizes = {f"{i}": s for i, t in tensors_of(call) for s in t.sizes}
-        return with_arg(call, index, _guess_number(p, hints, rng, sizes, []))
-    choice = rng.random()
-    if choice < 0.2:
-        return with_arg(call, index, replace(value, dtype=rng.choice((*TARGET_DTYPES, *MAIN_DTYPES, *MAIN_DTYPES))))
-    others = [t for i, t in tensors_of(call) if i != index]
-    sizes_now = list(value.sizes)
-    if choice < 0.4 and others:  # like another one, whole or in one place
-        other = rng.choice(others)
-        if rng.random() < 0.4 or not other.sizes or not sizes_now:
-            sizes_now = list(other.sizes)
-        else:
-            sizes_now[rng.randrange(len(sizes_now))] = rng.choice(other.sizes)
-    elif choice < 0.55:
-        if rng.random() < 0.5 and sizes_now:
-            del sizes_now[rng.randrange(len(sizes_now))]
-        else:
-            sizes_now.insert(rng.randrange(len(sizes_now) + 1), rng.choice((1, 2, 4)))
-    elif sizes_now:
-        old = rng.choice(sizes_now)
-        new = rng.choice((*SIZES, *_borders(hints, 16), old * 2, old // 2 or 1, old // 4 or 1))
-        if rng.random() < 0.6:
-            return resized(call, old, new)
-        sizes_now[sizes_now.index(old)] = new
-    return with_arg(call, index, tensor(value.dtype, sizes_now, value.device))
 
 
 def resized(call: Call, old: int, new: int) -> Call:
@@ -195,7 +150,7 @@ def _dtype_variations(call: Call, signature: Signature) -> Iterator[Labelled]:
 def _size_variations(call: Call, hints: Hints) -> Iterator[Labelled]:
     found = sorted({s for _, t in tensors_of(call) for s in t.sizes})
     for old in found:
-        for new in (0, 1, old - 1, old + 1, *_borders(hints, 24), *HUGE):
+        for new in (0, 1, old - 1, old + 1, *borders(hints, 24), *HUGE):
             if new != old and new >= 0:
                 yield Labelled(resized(call, old, new), f"size {new} for {old}")
     for i, t in tensors_of(call):  # one tensor alone: what checks of sizes compare
@@ -237,9 +192,9 @@ def _number_variations(call: Call, signature: Signature, hints: Hints) -> Iterat
             continue
         tried: Sequence[Value] = ()
         if p.base == "int64":
-            tried = (0, 1, 2, 3, 4, -1, 7, 64, *_borders(hints, 12), HUGE[0], HUGE[1])
+            tried = (0, 1, 2, 3, 4, -1, 7, 64, *borders(hints, 12), HUGE[0], HUGE[1])
         elif p.base in ("int32", "int8", "enum"):
-            tried = (0, 1, 2, 3, -1, 7, 64, *(_borders(hints, 12) if p.base == "int32" else ()))
+            tried = (0, 1, 2, 3, -1, 7, 64, *(borders(hints, 12) if p.base == "int32" else ()))
         elif p.base == "float":
             tried = (0.0, -1.5, 1e-30, 3.0000000000000004, float("inf"))
         elif p.base == "bool":
@@ -253,7 +208,7 @@ def _number_variations(call: Call, signature: Signature, hints: Hints) -> Iterat
                 yield Labelled(with_arg(call, i, new), f"{p.name} = {new}")
 
 
-def _borders(hints: Hints, count: int) -> list[int]:
+def borders(hints: Hints, count: int) -> list[int]:
     """Sizes at and around the numbers of the body, the usual ones first."""
     around = [n + d for n in (64, 256, *hints.numbers) for d in (0, -1, 1)]
     return list(dict.fromkeys(n for n in around if n > 0))[:count]
@@ -267,15 +222,18 @@ def _guess_tensor(
     main: str,
     alike: Sequence[int],
     rank: int,
+    loose: float,
 ) -> TensorInput:
     dtype = hints.dtypes.get(p.name, "")
     if not dtype:
         dtype = rng.choice(("int32", "int32", "int64")) if _INDEX.search(p.name) else main
-        if rng.random() < 0.1:
-            dtype = rng.choice(TARGET_DTYPES)
+        if loose > 0.4 and "scale" in p.name:
+            dtype = "float32"
+        elif loose > 0.4 and rng.random() < 0.4 * loose:
+            dtype = rng.choice((*hints.mentioned, *hints.mentioned, *TARGET_DTYPES))
     shape = hints.shapes.get(p.name)
     if shape is not None:
-        return tensor(dtype, _sizes_of(shape, known, rng))
+        return tensor(dtype, _sizes_of(shape, known, rng, hints))
     least = hints.ranks.get(p.name, 0)
     if least and rng.random() < 0.5:
         rank = least
@@ -284,29 +242,31 @@ def _guess_tensor(
     return tensor(dtype, alike[len(alike) - max(rank, least) :])
 
 
-def _sizes_of(shape: Sequence[str], known: dict[str, int], rng: random.Random) -> list[int]:
+def _sizes_of(shape: Sequence[str], known: dict[str, int], rng: random.Random, hints: Hints) -> list[int]:
     out: list[int] = []
     for part in shape:
         if part in ("...", "*"):
             out += [rng.choice((1, 2, 3)) for _ in range(rng.choice((0, 1, 2)))]
         else:
-            out.append(_size_of(part, known, rng))
+            out.append(_size_of(part, known, rng, hints))
     return out
 
 
-def _size_of(part: str, known: dict[str, int], rng: random.Random) -> int:
+def _size_of(part: str, known: dict[str, int], rng: random.Random, hints: Hints) -> int:
     """A size written as a number, a name, or a product or quotient of such."""
     total = 1
     for operator, factor in re.findall(r"([*/]?)\s*([A-Za-z_]\w*|\d+)", part):
         if factor.isdigit():
             value = int(factor)
         else:
-            value = known.setdefault(factor, rng.choice(SIZES[:6] if rng.random() < 0.4 else SIZES[5:]))
+            pool = rng.choice((SIZES[:6], SIZES[5:], SIZES[5:], hints.numbers or SIZES))
+            value = known.setdefault(factor, rng.choice(pool))
         total = max(total // value, 1) if operator == "/" else total * value
     return min(total, 1 << 20)
 
 
-def _guess_number(p: Parameter, hints: Hints, rng: random.Random, known: dict[str, int], alike: Sequence[int]) -> Value:
+def guess_number(p: Parameter, hints: Hints, rng: random.Random, known: dict[str, int], alike: Sequence[int]) -> Value:
+    """A value for a parameter that is no tensor; ``known`` are sizes by name, ``alike`` further ones."""
     if p.base == "bool":
         return rng.random() < 0.5
     if p.base == "float":
@@ -323,4 +283,4 @@ def _guess_number(p: Parameter, hints: Hints, rng: random.Random, known: dict[st
         return known[p.name]
     if p.base == "int8":
         return rng.choice((0, 1, 2))
-    return rng.choice((*NUMBERS, *sorted(set(known.values())), *alike, *_borders(hints, 12)))
+    return rng.choice((*NUMBERS, *sorted(set(known.values())), *alike, *borders(hints, 12)))

@@ -45,7 +45,7 @@ class TraceOptions:
     torch: str = "auto"
     seed: int = 1
     calls: int = 300
-    explored: int = 800
+    explored: int = 1200
     jobs: int = 0
     compiler: str = ""
 

@@ -8,6 +8,7 @@ inputs, about what kernels compute, or about entry points that are said to be no
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,7 @@ from torchless.verify.trace.model import (
     TraceResult,
     TreeText,
 )
-from torchless.verify.trace.normal import message_of
+from torchless.verify.trace.normal import message_of, without_details
 from torchless.verify.trace.run import describe, run_calls
 from torchless.verify.trace.shrink import reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
@@ -199,12 +200,12 @@ def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared]) -> E
     through = [c for c in usable if c.before.accepted and c.after.accepted]
     launched = [c for c in through if any(e["event"] != "call" for e in c.before.events) or c.before.result]
     allowed: dict[str, int] = {}
-    wrong: dict[str, list[Compared]] = {}
+    wrong: dict[str, list[tuple[Compared, Difference]]] = {}
     for item in usable:
         for word in sorted({d.accepted for d in item.differences if d.accepted}):
             allowed[word] = allowed.get(word, 0) + 1
-        for kind in sorted({d.kind for d in item.differences if not d.accepted}):
-            wrong.setdefault(kind, []).append(item)
+        for difference in {alike(d): d for d in reversed(item.differences) if not d.accepted}.values():
+            wrong.setdefault(alike(difference), []).append((item, difference))
     result = EntryResult(
         name,
         "pass",
@@ -215,30 +216,39 @@ def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared]) -> E
         allowed=tuple(sorted(allowed.items())),
     )
     if wrong:
-        findings = tuple(_finding(runner, pair, kind, wrong[kind]) for kind in list(wrong)[:MAX_FINDINGS])
+        findings = tuple(_finding(runner, pair, seen) for seen in list(wrong.values())[:MAX_FINDINGS])
         return replace(result, status="fail", findings=findings)
     if not launched:
         return replace(result, status="not run", why=_why_nothing(compared))
     return result
 
 
-def _finding(runner: Runner, pair: Pair, kind: str, items: Sequence[Compared]) -> Finding:
-    def observe(calls: Sequence[Call]) -> list[tuple[list[Difference], Record, Record]]:
-        seen = runner.both(calls, {pair.before.name: pair}, alone=True)
-        return [(list(c.differences), c.before, c.after) for c in seen]
+def _finding(runner: Runner, pair: Pair, seen: Sequence[tuple[Compared, Difference]]) -> Finding:
+    """The first of some differences of one kind, shrunk where it shows in a call on its own."""
 
-    item = items[0]
-    wanted = next(d for d in item.differences if d.kind == kind and not d.accepted)
+    def observe(calls: Sequence[Call]) -> list[tuple[list[Difference], Record, Record]]:
+        compared = runner.both(calls, {pair.before.name: pair}, alone=True)
+        return [([d for d in c.differences if alike(d) == alike(wanted)], c.before, c.after) for c in compared]
+
+    item, wanted = seen[0]
     call, difference, before, after = shrink(item.call, pair.before, wanted, observe)
-    if not any(d.kind == kind and not d.accepted for d in item_differences(call, before, after, pair)):
+    names = [p.name for p in pair.before.params]
+    if not any(alike(d) == alike(wanted) for d in compare(call, before, after, names)):
         # it shows only behind other calls: nothing to shrink
         call, difference, before, after = item.call, wanted, item.before, item.after
-    return Finding(difference, call, reproducer(call, pair.before, before, after), len(items))
+    return Finding(difference, call, reproducer(call, pair.before, before, after), len(seen))
 
 
-def item_differences(call: Call, before: Record, after: Record, pair: Pair) -> list[Difference]:
-    """The differences of one call on its own."""
-    return compare(call, before, after, [p.name for p in pair.before.params])
+def alike(difference: Difference) -> str:
+    """The same text for differences of one kind: without numbers, dtypes, template arguments and places."""
+    text = re.sub(r" \[[^\]]*\]", "", difference.text)
+    for _ in range(4):
+        text = re.sub(r"<[^<>]*>", "", text)
+    if difference.kind == "verdict":  # whoever goes through, what it launches is another matter
+        text = re.sub(r"(before|after): (launches|goes through)[^;]*", r"\1: goes through", text)
+    elif difference.kind not in ("message", "result"):
+        text = text.partition(": ")[0]
+    return f"{difference.kind} {difference.accepted} {without_details(text)}"
 
 
 def _why_nothing(compared: Sequence[Compared]) -> str:
