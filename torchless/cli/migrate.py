@@ -25,7 +25,7 @@ from torchless.text import diff, writer
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--write", "-w", is_flag=True, help="Apply the changes instead of printing a diff.")
 @click.option("--module", "modules", multiple=True, metavar="NAME", help="Migrate this module (repeatable).")
-@click.option("--select", multiple=True, metavar="CODES", help="Only these rules: TL2,TL301 (prefixes work).")
+@click.option("--select", multiple=True, metavar="CODES", help="Only these: TL2,TL301 (prefixes), TL11 (mends a check).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Without these rules.")
 @click.option("--unsafe/--no-unsafe", default=None, help="Also apply fixes that may shift the meaning.")
 @click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Worker processes; 0: one per core.")
