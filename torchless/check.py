@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torchless import suppress
 from torchless.closure.build import Closures
+from torchless.closure.directives import DIRECTIVES
 from torchless.closure.heavy import load_heavy
 from torchless.errors import UsageError
 from torchless.index import Index, open_index
@@ -26,6 +27,8 @@ from torchless.rules.catalogue import Entry, entries
 from torchless.selection import Selection, SelectionError, codes_match, is_cpp, matcher, select
 from torchless.text.source import SourceFile
 
+_MANY = 60  # new files: for fewer, starting a process costs more than it saves
+
 
 def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult:
     """Look for what makes translation units heavy, and for what keeps torch in, in the files that ``options`` names.
@@ -37,6 +40,7 @@ def check(options: CheckOptions, start: Path, progress: Progress) -> CheckResult
     rules = [rule for rule in every if rule.lint and not options.dropped(rule.code)]
     index, project, selection, python = _asked(options, start)
     context = make_context(project, index, selection, python, options)
+    _read_ahead(context)
     found = sorted(set(_found(context, rules, options, progress)), key=_place)
     reported = [f for f in found if f.path in context.files or not is_cpp(f.path)]
     outcome = _unsuppressed(reported, context, every, options)
@@ -110,6 +114,14 @@ def _asked(options: CheckOptions, start: Path) -> tuple[Index, Project, Selectio
         if not (options.force_exclude and is_excluded(relative)):
             python.add(relative)
     return index, project, selection, frozenset(python)
+
+
+def _read_ahead(context: Context) -> None:
+    """Read the files that are new in two processes, where there are many."""
+    new = [path for path in sorted(context.files) if not context.index.knows(path, *DIRECTIVES)]
+    if len(new) >= _MANY:
+        ahead = importlib.import_module("torchless.lints.ahead")  # most runs have no use for it
+        ahead.read_ahead(context, new)
 
 
 def _found(context: Context, rules: Sequence[Entry], options: CheckOptions, progress: Progress) -> Iterator[Finding]:

@@ -92,6 +92,19 @@ class Index:
         self._changed = True
         return value
 
+    def knows(self, path: str, kind: str, version: int | str) -> bool:
+        """Whether get() would not have to compute; False as well for a file that cannot be read."""
+        try:
+            stored = self._bodies.get(self.key(path), {}).get(kind)
+        except OSError:
+            return False
+        return stored is not None and stored[0] == version
+
+    def adopt(self, key: bytes, kind: str, version: int | str, stored: bytes) -> None:
+        """Remember what another process computed for the content with this key(), as ``marshal.dumps`` gave it."""
+        self._bodies.setdefault(key, {})[kind] = (version, stored)
+        self._changed = True
+
     def read(self, path: str) -> bytes:
         """The bytes of a file, read once. Raises OSError; one that is not a regular file cannot be read."""
         if path not in self._data:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from torchless.closure.directives import SCAN_VERSION, Scan, scan_directives
+from torchless.closure.directives import DIRECTIVES, Scan, scan_directives
 from torchless.closure.heavy import HeavySet
 from torchless.closure.model import Closure
 from torchless.closure.walk import Checkout, closure_of
@@ -22,6 +22,7 @@ class Closures:
     """What every source of ``project`` reads, in each way that its modules build it and each pass.
 
     ``defines`` and ``include_dirs`` come on top of those of the modules; ``arch`` is that of the device pass.
+    ``overlay`` is the text of files that are to be read otherwise than they are on disk, by root-relative path.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Closures:
         arch: str,
         defines: Sequence[str] = (),
         include_dirs: Sequence[str] = (),
+        overlay: Mapping[str, bytes] | None = None,
     ) -> None:
         self.heavy = heavy
         self._project = project
@@ -39,6 +41,7 @@ class Closures:
         self._arch = arch
         self._defines = tuple(defines)
         self._include_dirs = tuple(include_dirs)
+        self._overlay = dict(overlay or {})
         self._known: dict[str, tuple[Closure, ...]] = {}
 
     def of(self, source: str) -> tuple[Closure, ...]:
@@ -68,7 +71,8 @@ class Closures:
     @cached_property
     def graph(self) -> IncludeGraph:
         """The include graph with conditions ignored: a superset of every closure."""
-        return graph_of(self._project, self._includes)
+        graph = graph_of(self._project, self._includes)
+        return graph.with_overlay(self._overlay) if self._overlay else graph
 
     @cached_property
     def _checkout(self) -> Checkout:
@@ -84,8 +88,10 @@ class Closures:
         return tuple(Include(*row) for row in rows)
 
     def _scan(self, path: str) -> Scan:
+        if path in self._overlay:
+            return scan_directives(self._overlay[path])
         try:
-            return self._index.get(path, "directives", SCAN_VERSION, scan_directives)
+            return self._index.get(path, *DIRECTIVES, scan_directives)
         except OSError:
             return _NOTHING
 

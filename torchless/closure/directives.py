@@ -32,7 +32,8 @@ ANGLED: Final = 1
 COMPUTED: Final = 2
 """The operand is text that macros have to be replaced in."""
 
-SCAN_VERSION: Final = 1
+DIRECTIVES: Final = ("directives", 1)
+"""Kind and version of what scan_directives() gives, for an index."""
 """Goes up whenever scan_directives() gives something else for the same bytes."""
 
 Operation = tuple[Any, ...]

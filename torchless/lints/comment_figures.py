@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Confidence, Finding, Tier
 from torchless.project.modules import modules_of
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL613"
-_VERSION = 1
-_KERNELS_VERSION = 2
 # A number with a unit of time, rate or traffic, or a comparison in numbers. Cycles are left out: nearly all of them
 # are latencies of instructions, which hold for every user.
 _FIGURE = re.compile(
@@ -35,7 +33,7 @@ def findings(context: Context) -> Iterator[Finding]:
     headers = context.files.intersection(context.project.headers)
     owners = modules_of(context.project)
     kernels: frozenset[bytes] | None = None
-    for path, rows in scans(context, headers, "comment figures", _VERSION, _scan):
+    for path, rows in scans(context, headers, COMMENT_FIGURES):
         if not rows:
             continue
         modules = {module.name for source in context.users(path) for module in owners.get(source, ())}
@@ -82,6 +80,9 @@ def _scan(data: bytes) -> tuple[Row, ...]:
     )
 
 
+COMMENT_FIGURES = FileScan("comment figures", 1, _scan)
+
+
 # Comments, and the literals in which nothing is one; an apostrophe within a number opens no literal.
 _HIDDEN = re.compile(
     rb"""(?P<comment>//(?:[^\n\\]|\\\r?\n|\\)*|/\*.*?(?:\*/|\Z))
@@ -95,9 +96,7 @@ _HIDDEN = re.compile(
 def _all_kernels(context: Context) -> frozenset[bytes]:
     """The names of all kernels that are defined in the checkout."""
     paths = (*context.project.sources, *context.project.headers)
-    return frozenset(
-        name for _, names in scans(context, paths, "kernels", _KERNELS_VERSION, kernels_of) for name in names
-    )
+    return frozenset(name for _, names in scans(context, paths, _KERNELS) for name in names)
 
 
 def kernels_of(data: bytes) -> tuple[bytes, ...]:
@@ -111,6 +110,9 @@ def kernels_of(data: bytes) -> tuple[bytes, ...]:
             found.add(name[1])
         at = data.find(_GLOBAL, at + 1)
     return tuple(sorted(found))
+
+
+_KERNELS = FileScan("kernels", 2, kernels_of)
 
 
 _GLOBAL = b"__global__"

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.project.bindings import split_arguments
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_backward, match_forward
 
 if TYPE_CHECKING:
     from torchless.lints.context import Context
 
-_VERSION = 3
 TORCH = "torch"
 TARGET = "target"
 _TARGET = re.compile(rb"\baiter_tensor_t\b")
@@ -61,7 +60,7 @@ def declarations(context: Context, source: str) -> Declarations:
     """The functions that are declared in what ``source`` reads, in any pass."""
     out: dict[str, list[Declared]] = {}
     files = {path for closure in context.closures_of(source) for path in closure.via if path not in closure.outside}
-    for path, rows in scans(context, files, "declared functions", _VERSION, _scan):
+    for path, rows in scans(context, files, _FUNCTIONS):
         for name, start, returns, params, defines in rows:
             out.setdefault(name.rsplit("::", 1)[-1], []).append(Declared(path, start, name, returns, params, defines))
     return out
@@ -84,6 +83,9 @@ def _scan(data: bytes) -> tuple[Row, ...]:
     if b"Tensor" not in data and b"aiter_tensor_t" not in data:
         return ()
     return tuple(_rows([t for t in code_tokens(lex(data)) if not t.directive]))
+
+
+_FUNCTIONS = FileScan("declared functions", 3, _scan)
 
 
 def _rows(tokens: list[Token]) -> Iterator[Row]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_backward, match_forward
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL236"
-_VERSION = 1
 _DTYPES = (b"dtype", b"scalar_type")
 _ARITHMETIC = frozenset({b"*", b"/", b"%", b"+", b"-"})  # << prints
 _WORDS = frozenset({b"return", b"case", b"else", b"throw", b"co_return"})
@@ -24,7 +23,7 @@ Row = tuple[int, int, bytes]
 
 def findings(context: Context) -> Iterator[Finding]:
     """sizeof(x.dtype()), which an edit turns into x.element_size(), and x.dtype() as an operand of * / % + -."""
-    for path, rows in scans(context, context.files, "dtype numbers", _VERSION, _scan):
+    for path, rows in scans(context, context.files, DTYPE_NUMBERS):
         for start, end, new in rows:
             spelled = " ".join(context.source(path).data[start:end].decode("utf-8", "replace").split())
             if new:
@@ -39,6 +38,8 @@ def findings(context: Context) -> Iterator[Finding]:
 
 
 # Nearly every file is spared being lexed: what _rows() finds looks like this, unless a comment stands in its middle.
+_NAMED = re.compile(rb"\b(?:dtype|scalar_type)\s*\(")
+_WINDOW = 350  # bytes: no alternative of _LIKELY is longer
 _LIKELY = re.compile(
     rb"\bsizeof\s*\([^;{}]{0,300}?\b(?:dtype|scalar_type)\s*\(\s*\)\s*\)"
     rb"|\b(?:dtype|scalar_type)\s*\(\s*\)\s*[*/%+-]"
@@ -47,9 +48,12 @@ _LIKELY = re.compile(
 
 
 def _scan(data: bytes) -> tuple[Row, ...]:
-    if not any(name in data for name in _DTYPES) or not _LIKELY.search(data):
+    if not any(_LIKELY.search(data, max(0, m.start() - _WINDOW), m.end() + _WINDOW) for m in _NAMED.finditer(data)):
         return ()
     return tuple(_rows(data, code_tokens(lex(data))))
+
+
+DTYPE_NUMBERS = FileScan("dtype numbers", 1, _scan)
 
 
 def _rows(data: bytes, tokens: list[Token]) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchless.lints.bound import rows_of
 from torchless.lints.declared import candidates, declarations
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Edit, Finding, Tier
 from torchless.project.bindings import MODULE_MACRO, SETTER_NAME
 from torchless.project.model import BindingMacro, BindingTu
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL610"
-_VERSION = 1
 _GUARD = b"__HIP_DEVICE_COMPILE__"  # clang defines it in the device pass
 _DEVICE = frozenset(
     {b"__global__", b"__device__", b"__constant__", b"__managed__", b"<<<", b"hipLaunchKernelGGL", b"hipLaunchKernel"}
@@ -70,7 +69,7 @@ def _doubt(
     if _defines_functions(tokens):
         return "but it defines functions of its own"
     files = {path for closure in context.closures_of(tu.path) for path in closure.via if path not in closure.outside}
-    risks = dict(scans(context, files - {tu.path}, "device code", _VERSION, device_code))
+    risks = dict(scans(context, files - {tu.path}, _DEVICE_CODE))
     variable = next((path for path, found in risks.items() if found & VARIABLES), "")
     if variable:
         return f"but {variable} defines device code that every pass has to see"
@@ -138,6 +137,9 @@ def device_code(data: bytes) -> int:
         elif token.text in _DEVICE:
             found |= KERNELS
     return found
+
+
+_DEVICE_CODE = FileScan("device code", 1, device_code)
 
 
 def _next_of(tokens: Sequence[Token], start: int, texts: tuple[bytes, ...]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.project.bindings import split_arguments
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_backward, match_forward
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL410"
-_VERSION = 1
 _BRACKETS = 3  # which argument of <<<...>>> is the stream, from 0
 # The same for the calls that launch: hip_runtime_api.h of ROCm.
 _CALLS = {
@@ -41,7 +40,7 @@ Row = tuple[int, int, str, int, int, bytes]
 
 def findings(context: Context) -> Iterator[Finding]:
     """Launches on the null stream; with an unsafe edit where exactly one stream is in reach by name."""
-    for path, rows in scans(context, context.files, "launches", _VERSION, _scan):
+    for path, rows in scans(context, context.files, LAUNCHES):
         for start, end, spelled, at, until, new in rows:
             what = f"is launched on {spelled}, the null stream" if spelled else "is launched without a stream"
             edits = (Edit(path, at, until, new, CODE),) if at >= 0 else ()
@@ -91,6 +90,9 @@ def _scan(data: bytes) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+LAUNCHES = FileScan("launches", 1, _scan)
+
+
 # Where nearly every launch names a stream, lexing all files that launch takes seconds; looking at each launch does not.
 _LAUNCH = re.compile(rb"<<<|\b(?:%b)\b" % b"|".join(_CALLS))
 _NAMED = re.compile(rb"(?!hipStream|cudaStream)(?:\w*stream\w*(?:(?:\.|->|::)\w+|\([^()]*\))*|[\w:]+\(\))", re.I)
@@ -98,6 +100,8 @@ _NAMED = re.compile(rb"(?!hipStream|cudaStream)(?:\w*stream\w*(?:(?:\.|->|::)\w+
 
 def _is_suspicious(data: bytes, at: int) -> bool:
     """Whether the launch at ``at`` has to be looked at closely: its stream is not an argument that is named so."""
+    if data[data.rfind(b"\n", 0, at) + 1 : at].lstrip().startswith(b"//"):
+        return False
     wanted = _BRACKETS if data.startswith(b"<<<", at) else _CALLS[_WORD.match(data, at)[0]]  # type: ignore[index]
     start = at + 3 if wanted == _BRACKETS else data.find(b"(", at) + 1
     depth = place = 0
@@ -110,7 +114,7 @@ def _is_suspicious(data: bytes, at: int) -> bool:
             depth -= 1
         elif not depth and (sign in b",)" or sign == b">>>"):
             if place == wanted:
-                return _NAMED.fullmatch(data[begin : match.start()].strip()) is None
+                return _NAMED.fullmatch(data[begin : match.start()].strip(b" \t\r\n\\")) is None
             if sign != b",":
                 return True
             place, begin = place + 1, match.end()

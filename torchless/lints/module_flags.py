@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchless.lints.module_entries import Entry, entry_of
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Finding, Related, Tier
 
 if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL612"
-_VERSION = 1
 _CORE = "core.py"  # beside the configuration: build_module() puts the flags of every module together
 _OWN = "flags_extra_hip"
 _PER_SOURCE = "flags_extra_hip_per_source"
@@ -28,7 +27,7 @@ def findings(context: Context) -> Iterator[Finding]:
     """One per flag, where it stands in the configuration."""
     config = context.project.config_path
     core = posixpath.join(posixpath.dirname(config), _CORE)
-    found = scans(context, [core], _CORE, _VERSION, _scan)
+    found = scans(context, [core], _FLAGS_OF_ALL)
     common = {name: (value, flag, line) for _, rows in found for name, value, flag, line in rows}
     entries = (entry_of(context, module) for module in context.modules if common)
     for entry in (entry for entry in entries if entry is not None):
@@ -61,6 +60,9 @@ def _scan(data: bytes) -> tuple[tuple[str, str, str, int], ...]:
             for flag in _FLAG.finditer(node.value.encode("utf-8", "replace")):
                 rows.append((flag[1].decode(), _value(flag[2]), flag[0].decode("utf-8", "replace"), node.lineno))
     return tuple(rows)
+
+
+_FLAGS_OF_ALL = FileScan(_CORE, 1, _scan)
 
 
 def _value(text: bytes | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchless.closure.model import Closure
 from torchless.lints.module_entries import Entry, entry_of
-from torchless.lints.scan import scans
+from torchless.lints.scan import FileScan, scans
 from torchless.model import Finding, Related, Tier
 from torchless.project.bindings import MODULE_MACRO
 from torchless.project.model import Module
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from torchless.lints.context import Context
 
 CODE = "TL611"
-_VERSION = 1
 _TORCH = "torch"  # the category of heavy headers
 _NAME_MACRO = b"TORCH_EXTENSION_NAME"
 _FP4_MACRO = b"TORCH_Float4_e2m1fn_x2"  # defined by the JIT where torch has the type
+_FP4 = FileScan("fp4 macro", 1, lambda data: data.find(_FP4_MACRO))
 
 
 def findings(context: Context) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _obstacles(context: Context, entry: Entry, closures: list[Closure]) -> Itera
             yield f"{edge.spelled} is found through -I {folder[:-1]}, which goes as well", place
             break
     files = {path for closure in closures for path in closure.via if path not in closure.outside}
-    for path, at in scans(context, files, "fp4 macro", _VERSION, lambda data: data.find(_FP4_MACRO)):
+    for path, at in scans(context, files, _FP4):
         if at >= 0:
             name = _FP4_MACRO.decode()
             place = Related(path, context.source(path).line_of(at), f"{name} is not defined then")
@@ -101,11 +101,12 @@ def _is_named_at_run_time(context: Context, module: Module) -> bool:
 def _generates_torch(context: Context, module: Module) -> bool:
     """Whether a script that prints sources of the module has torch in its text; one that cannot be read may have."""
     scripts = scripts_of(context.root, module)
-    found = dict(
-        scans(context, scripts, "printed torch", _VERSION, lambda data: printed_torch(SourceFile("x.py", data)))
-    )
+    found = dict(scans(context, scripts, _PRINTED))
     return any(found.get(script, (0, 0)) is not None for script in scripts)
 
 
 def _printed_torch(data: bytes) -> tuple[int, int] | None:
     return printed_torch(SourceFile("script.py", data))
+
+
+_PRINTED = FileScan("printed torch", 1, _printed_torch)
