@@ -173,7 +173,8 @@ def driver(asked: Sequence[Case]) -> str:
 
 
 @pytest.mark.clang
-def test_old_and_new_give_the_same_answers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiler", ["clang++-19", "g++"])
+def test_old_and_new_give_the_same_answers(tmp_path: Path, compiler: str) -> None:
     asked = cases()
     old = HEAD + "".join(dispatcher(case) for case in asked)
     new = changed({"tune.cu": old, "kernels.h": KERNELS})["tune.cu"].encode("latin-1").decode()
@@ -183,9 +184,9 @@ def test_old_and_new_give_the_same_answers(tmp_path: Path) -> None:
     for file, text in texts.items():
         (tmp_path / file).write_text(text)
     for file, name in (("old.cpp", "old_one"), ("new.cpp", "new_one"), ("main.cpp", "none")):
-        command = ["clang++-19", "-std=c++20", "-O0", "-w", f"-DNAME={name}", "-c", file, "-o", f"{file}.o"]
+        command = [compiler, "-std=c++20", "-O0", "-w", f"-DNAME={name}", "-c", file, "-o", f"{file}.o"]
         compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert compiled.returncode == 0, f"{file}:\n{compiled.stderr[:3000]}"
-    subprocess.run(["clang++-19", "old.cpp.o", "new.cpp.o", "main.cpp.o", "-o", "both"], cwd=tmp_path, check=True)
+    subprocess.run([compiler, "old.cpp.o", "new.cpp.o", "main.cpp.o", "-o", "both"], cwd=tmp_path, check=True)
     said = subprocess.run([tmp_path / "both"], capture_output=True, text=True, check=True).stdout.split("\n")
     assert said == ["done", ""]
