@@ -80,6 +80,11 @@ def test_a_range_covers_the_brackets(found: Found) -> None:
     assert text[finding.start : finding.end] == "<<<grid, block, 8>>>"
 
 
+def test_a_comment_before_a_launch_does_not_hide_it(found: Found) -> None:
+    text = "void f()\n{\n    // k<<<1, 1>>>();\n    k<<<1, 1>>>(); // k<<<1, 1>>>();\n}\n"
+    assert [f.line for f in found({EXCERPT: text}, "TL410")] == [4]
+
+
 @pytest.mark.parametrize("spaces", ["", " ", "\n        ", " \\\n  "])
 def test_what_is_not_lexed_holds_no_finding(spaces: str) -> None:
     """The quick look at each launch must see a reason to look closer wherever there is something to find."""
