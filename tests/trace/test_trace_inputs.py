@@ -31,6 +31,7 @@ from torchless.verify.trace.model import (
 from torchless.verify.trace.mutate import mutate
 from torchless.verify.trace.shrink import cost, reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
+from torchless.verify.trace.unmask import unmask
 
 TEXT = b"""
 // scale(not, this)
@@ -106,9 +107,16 @@ def test_sizes_are_tried_at_zero_at_borders_and_beyond_32_bits() -> None:
     columns = {v.call.args[1].sizes[1] for v in labelled("size", "for 64") if isinstance(v.call.args[1], TensorInput)}
     assert {0, 1, 63, 65, 191, 192, 193, 255, 256, 257} <= columns
     assert max(columns) > 1 << 32
-    alone = [v.call for v in labelled("size 1 of argument 0")]
+    alone = [v.call for v in labelled("dimension 1 of out")]
     assert all(c.args[0] != CALL.args[0] and c.args[1:] == CALL.args[1:] for c in alone)
     assert len(alone) == 3
+
+
+def test_every_part_of_the_tensors_of_one_size_is_changed_without_the_rest() -> None:
+    found = labelled("where it was 4")
+    changed = {tuple(i for i in range(3) if v.call.args[i] != CALL.args[i]) for v in found}
+    assert changed == {(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)}
+    assert all(v.call.args[3:] == CALL.args[3:] for v in found)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +194,40 @@ def test_each_kind_of_outcome_is_selected_before_a_second_of_any() -> None:
     chosen = select(tried, records, 4)
     assert Call("f", (107,)) in chosen
     assert len(chosen) == 4
+
+
+def test_behind_a_changed_refusal_there_is_an_input_that_shows_the_lost_check() -> None:
+    """out and rows have one length; later checks: block is rows' length, and out has an even number of rows."""
+
+    def checks(call: Call, old: bool) -> Record:
+        out, rows, _, block = call.args[:4]
+        assert isinstance(out, TensorInput)
+        assert isinstance(rows, TensorInput)
+        assert isinstance(block, int)
+        if old and out.sizes[-1:] != rows.sizes[-1:]:
+            return Record("threw", message="x.cu:1: not one length")
+        if rows.sizes[-1:] != (block,):
+            return Record("threw", message=f"x.cu:2: block must be the last of {rows.sizes}")
+        if not out.sizes or out.sizes[0] % 2:
+            return Record("threw", message="x.cu:3: out needs even rows")
+        return Record("returned")
+
+    start = Call(
+        "ns::scale", (tensor("float16", (3, 128)), tensor("float16", (3, 64)), *CALL.args[2:3], 7, 0.5, "fast")
+    )
+    before, after = checks(start, True), checks(start, False)
+    seen: list[Call] = []
+
+    def see(calls: Sequence[Call]) -> list[tuple[Record, Record]]:
+        seen.extend(calls)
+        return [(checks(c, True), checks(c, False)) for c in calls]
+
+    found = unmask(start, before, after, SIGNATURE, HINTS, TraceOptions(), see)
+    assert found is not None
+    assert not checks(found, True).accepted
+    assert checks(found, False).accepted
+    assert found == unmask(start, before, after, SIGNATURE, HINTS, TraceOptions(), see)
+    assert unmask(start, before, before, SIGNATURE, HINTS, TraceOptions(), lambda c: [(before, after)] * len(c)) is None
 
 
 def test_a_difference_is_shrunk_to_what_it_needs() -> None:

@@ -26,7 +26,7 @@ VARIED = 3000  # changes to them that are tried, all together
 _ENOUGH = 10  # different things that accepted calls do: no need to look for more
 _LARGEST = 1 << 43  # bytes that one tensor may span
 
-_LARGE = re.compile(r"-?\d\d+|(?<=argument )\d|(?<=size )\d")  # numbers that do not make a refusal another one
+_LARGE = re.compile(r"-?\d\d+|(?<=size )\d|(?<=was )\d")  # numbers that do not make a refusal another one
 
 Outcome = tuple[object, ...]
 
@@ -81,15 +81,15 @@ def outcome_of(record: Record) -> Outcome:
 def select(tried: Sequence[Labelled], records: Sequence[Record], limit: int) -> list[Call]:
     """At most ``limit`` of the calls, in their order, so that every kind of outcome and of change is there.
 
-    One call of each kind is taken before a second one of any; each size that goes through is a kind of its own. A third
-    is for what is refused.
+    One call of each outcome is taken before a second one of any, and of an outcome one for each kind of change; each
+    size that goes through is a kind of its own. A third is for what is refused.
     """
-    groups: dict[tuple[Outcome, str], list[int]] = {}
+    kinds: dict[Outcome, dict[str, list[int]]] = {}
     for i, (labelled, record) in enumerate(zip(tried, records, strict=True)):
         label = labelled.label.partition(" for ")[0] if record.accepted else _LARGE.sub("N", labelled.label)
-        groups.setdefault((outcome_of(record), label), []).append(i)
-    through = _in_turn([m for m in groups.values() if records[m[0]].accepted])
-    refused = _in_turn([m for m in groups.values() if not records[m[0]].accepted])
+        kinds.setdefault(outcome_of(record), {}).setdefault(label, []).append(i)
+    through = _in_turn([_in_turn(list(k.values())) for o, k in kinds.items() if o[0] == "accepted"])
+    refused = _in_turn([_in_turn(list(k.values())) for o, k in kinds.items() if o[0] != "accepted"])
     share = max(limit * 2 // 3, limit - len(refused))
     chosen = through[:share]
     chosen += refused[: limit - len(chosen)]

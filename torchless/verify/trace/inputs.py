@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, zip_longest
 
 from torchless.verify.trace.hints import Hints
 from torchless.verify.trace.model import Call, Parameter, Signature, TensorInput, Value
@@ -97,11 +98,16 @@ def guess(signature: Signature, hints: Hints, rng: random.Random) -> Call:
     return Call(signature.name, tuple(args))
 
 
-def resized(call: Call, old: int, new: int) -> Call:
-    """The call in which every size ``old`` is ``new``, and every number that was that size, too; strides dense."""
+def resized(call: Call, old: int, new: int, only: Sequence[int] | None = None) -> Call:
+    """The call in which every size ``old`` is ``new``, and every number that was that size, too; strides dense.
+
+    ``only`` names the arguments, by index, that alone are changed.
+    """
     for i, t in tensors_of(call):
-        if old in t.sizes:
+        if old in t.sizes and (only is None or i in only):
             call = with_arg(call, i, tensor(t.dtype, [new if s == old else s for s in t.sizes], t.device))
+    if only is not None:
+        return call
     for i, value in enumerate(call.args):
         if type(value) is int and value == old and old > 4:
             call = with_arg(call, i, new)
@@ -109,7 +115,7 @@ def resized(call: Call, old: int, new: int) -> Call:
 
 
 def variations(call: Call, signature: Signature, hints: Hints) -> Iterator[Labelled]:
-    """What is tried around a call that went through, in a fixed order."""
+    """What is tried around a call that went through, in a fixed order: kinds of change take turns."""
     yield Labelled(call, "as it is")
     yield Labelled(replace(call, capture=True), "while a graph is recorded")
     yield Labelled(replace(with_each_tensor(call, device=1), device=1), "on device 1")
@@ -122,10 +128,15 @@ def variations(call: Call, signature: Signature, hints: Hints) -> Iterator[Label
     for i, p in enumerate(signature.params):
         if p.optional and call.args[i] is not None:
             yield Labelled(with_arg(call, i, None), f"without {p.name}")
-    yield from _dtype_variations(call, signature)
-    yield from _size_variations(call, hints)
-    yield from _layout_variations(call, signature)
-    yield from _number_variations(call, signature, hints)
+    kinds = (
+        _dtype_variations(call, signature),
+        _size_variations(call, hints),
+        _shape_variations(call, signature),
+        _layout_variations(call, signature),
+        _number_variations(call, signature, hints),
+    )
+    for row in zip_longest(*kinds):
+        yield from (labelled for labelled in row if labelled is not None)
 
 
 def _dtype_variations(call: Call, signature: Signature) -> Iterator[Labelled]:
@@ -148,22 +159,37 @@ def _dtype_variations(call: Call, signature: Signature) -> Iterator[Labelled]:
 
 
 def _size_variations(call: Call, hints: Hints) -> Iterator[Labelled]:
-    found = sorted({s for _, t in tensors_of(call) for s in t.sizes})
-    for old in found:
+    for old in sorted({s for _, t in tensors_of(call) for s in t.sizes}):
         for new in (0, 1, old - 1, old + 1, *borders(hints, 24), *HUGE):
             if new != old and new >= 0:
                 yield Labelled(resized(call, old, new), f"size {new} for {old}")
-    for i, t in tensors_of(call):  # one tensor alone: what checks of sizes compare
+
+
+def _shape_variations(call: Call, signature: Signature) -> Iterator[Labelled]:
+    """Some tensors of another shape than the rest: what checks compare, one with the other."""
+    for old in sorted({s for _, t in tensors_of(call) for s in t.sizes}, reverse=True):
+        members = [i for i, t in tensors_of(call) if old in t.sizes]
+        for chosen in _parts(members):
+            names = " and ".join(signature.params[i].name for i in chosen)
+            for word, new in (("larger", old + 1), ("double", old * 2)):
+                yield Labelled(resized(call, old, new, chosen), f"{names} {word} where it was {old}")
+    for i, t in tensors_of(call):
+        name = signature.params[i].name
         for d, size in enumerate(t.sizes):
-            for new in (0, size + 1, size * 2):
+            for word, new in (("empty", 0), ("larger", size + 1), ("double", size * 2)):
                 sizes = (*t.sizes[:d], new, *t.sizes[d + 1 :])
-                yield Labelled(
-                    with_arg(call, i, tensor(t.dtype, sizes, t.device)), f"size {d} of argument {i} is {new}"
-                )
-        yield Labelled(with_arg(call, i, tensor(t.dtype, (1, *t.sizes), t.device)), f"argument {i} of a higher rank")
+                yield Labelled(with_arg(call, i, tensor(t.dtype, sizes, t.device)), f"dimension {d} of {name} {word}")
+        yield Labelled(with_arg(call, i, tensor(t.dtype, (1, *t.sizes), t.device)), f"{name} of a higher rank")
         if t.sizes:
-            yield Labelled(with_arg(call, i, tensor(t.dtype, t.sizes[1:], t.device)), f"argument {i} of a lower rank")
-            yield Labelled(with_arg(call, i, tensor(t.dtype, (), t.device)), f"argument {i} a scalar")
+            yield Labelled(with_arg(call, i, tensor(t.dtype, t.sizes[1:], t.device)), f"{name} of a lower rank")
+            yield Labelled(with_arg(call, i, tensor(t.dtype, (), t.device)), f"{name} a scalar")
+
+
+def _parts(members: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The parts of a set to change without the rest: all, or of a large one those of one, of two and of all but one."""
+    counts = range(1, len(members)) if len(members) <= 4 else (1, 2, len(members) - 1)
+    for count in counts:
+        yield from combinations(members, count)
 
 
 def _layout_variations(call: Call, signature: Signature) -> Iterator[Labelled]:

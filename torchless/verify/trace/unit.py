@@ -20,7 +20,7 @@ from torchless.facts.model import TuSpec
 from torchless.verify.trace import toolchain
 from torchless.verify.trace.build import Program, build
 from torchless.verify.trace.compare import comparable, compare, launches
-from torchless.verify.trace.explore import explore
+from torchless.verify.trace.explore import explore, outcome_of
 from torchless.verify.trace.hints import Hints, read_hints
 from torchless.verify.trace.model import (
     Call,
@@ -40,6 +40,7 @@ from torchless.verify.trace.normal import message_of, without_details
 from torchless.verify.trace.run import describe, run_calls
 from torchless.verify.trace.shrink import reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
+from torchless.verify.trace.unmask import unmask
 
 MAX_FINDINGS = 6  # of one entry point that are shrunk and shown
 
@@ -169,7 +170,7 @@ def _traced(
     compared: dict[str, list[Compared]] = {name: [] for name in pairs}
     for item in runner.both(calls, pairs, alone=False):
         compared[item.call.entry].append(item)
-    return {name: _entry_result(runner, pairs[name], compared[name]) for name in pairs}
+    return {name: _entry_result(runner, pairs[name], compared[name], hints[name]) for name in pairs}
 
 
 def _explored(
@@ -194,18 +195,16 @@ def _explored(
     return chosen
 
 
-def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared]) -> EntryResult:
+def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared], hints: Hints) -> EntryResult:
     name = pair.before.name
     usable = [c for c in compared if comparable(c.before) and comparable(c.after)]
     through = [c for c in usable if c.before.accepted and c.after.accepted]
     launched = [c for c in through if any(e["event"] != "call" for e in c.before.events) or c.before.result]
     allowed: dict[str, int] = {}
-    wrong: dict[str, list[tuple[Compared, Difference]]] = {}
     for item in usable:
         for word in sorted({d.accepted for d in item.differences if d.accepted}):
             allowed[word] = allowed.get(word, 0) + 1
-        for difference in {alike(d): d for d in reversed(item.differences) if not d.accepted}.values():
-            wrong.setdefault(alike(difference), []).append((item, difference))
+    wrong = _wrong(usable)
     result = EntryResult(
         name,
         "pass",
@@ -216,11 +215,41 @@ def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared]) -> E
         allowed=tuple(sorted(allowed.items())),
     )
     if wrong:
-        findings = tuple(_finding(runner, pair, seen) for seen in list(wrong.values())[:MAX_FINDINGS])
-        return replace(result, status="fail", findings=findings)
+        wrong |= _wrong(_unmasked(runner, pair, wrong, hints))
+        # a changed refusal says less than anything else that is found
+        shown = sorted(wrong.values(), key=lambda seen: seen[0][1].kind == "message")[:MAX_FINDINGS]
+        return replace(result, status="fail", findings=tuple(_finding(runner, pair, seen) for seen in shown))
     if not launched:
         return replace(result, status="not run", why=_why_nothing(compared))
     return result
+
+
+Wrong = dict[str, list[tuple[Compared, Difference]]]
+
+
+def _wrong(compared: Sequence[Compared]) -> Wrong:
+    """The differences that no convention accepts, those of one kind together."""
+    wrong: Wrong = {}
+    for item in compared:
+        for difference in {alike(d): d for d in reversed(item.differences) if not d.accepted}.values():
+            wrong.setdefault(alike(difference), []).append((item, difference))
+    return wrong
+
+
+def _unmasked(runner: Runner, pair: Pair, wrong: Wrong, hints: Hints) -> list[Compared]:
+    """Calls that only the old version refuses, one for each of its refusals that became another one."""
+    pairs = {pair.before.name: pair}
+
+    def see(calls: Sequence[Call]) -> list[tuple[Record, Record]]:
+        return [(c.before, c.after) for c in runner.both(calls, pairs, alone=False)]
+
+    found: dict[Call, None] = {}
+    starts = {outcome_of(seen[0][0].before): seen[0][0] for seen in wrong.values() if seen[0][1].kind == "message"}
+    for item in list(starts.values())[:MAX_FINDINGS]:
+        call = unmask(item.call, item.before, item.after, pair.before, hints, runner.options, see)
+        if call is not None:
+            found[call] = None
+    return runner.both(list(found), pairs, alone=True)
 
 
 def _finding(runner: Runner, pair: Pair, seen: Sequence[tuple[Compared, Difference]]) -> Finding:
