@@ -32,6 +32,7 @@ from torchless.selection import SelectionError, select
 from torchless.text.writer import FileChange
 from torchless.units.build import Grouping
 from torchless.units.build import why_joined as chain_of_reasons
+from torchless.verify.answer import Verified
 from torchless.workers import parse
 
 __all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
@@ -43,7 +44,8 @@ class MigrateResult:
 
     ``findings`` are those that belong to no unit. ``changes`` and ``edits`` hold what is to be written, by
     root-relative path. ``mergeable`` is false when the checkout lacks the target's headers, so that the edits do not
-    compile there. ``files_failed`` could not be analysed at all.
+    compile there. ``files_failed`` could not be analysed at all. ``verified``: what the rungs of the ladder said of the
+    modules with the changes made, where they were asked (see backing_out.py).
     """
 
     root: str
@@ -57,6 +59,7 @@ class MigrateResult:
     mergeable: bool = True
     notes: tuple[str, ...] = ()
     grouping: Grouping | None = field(default=None, repr=False, compare=False)
+    verified: tuple[Verified, ...] = ()
 
 
 _NOTHING = MigrateResult("", (), (), {}, (), "", 0.0)
@@ -99,7 +102,7 @@ def _memory(options: MigrateOptions, start: Path) -> tuple[Cache | None, str | N
 
 
 def _decode(row: list[Any]) -> MigrateResult:
-    root, units, findings, changes, edits, found, seconds, failed, mergeable, notes, _ = row
+    root, units, findings, changes, edits, found, seconds, failed, mergeable, notes, *_ = row
     return MigrateResult(
         root,
         tuple(unit_from(u) for u in units),

@@ -80,7 +80,7 @@ def mend(
     for name in [name for name, draft in drafts.items() if any(e.path in left for e in draft.edits)]:
         paths = sorted({edit.path for edit in drafts.pop(name).edits} & left)
         notes.append(f"{', '.join(paths)}: a migration edits it; run again for {name.partition(' ')[0]}")
-    merged = merge_groups({name: draft.edits for name, draft in drafts.items() if draft.edits})
+    merged = merge_groups({name: d.edits for name, d in drafts.items() if d.edits and name not in options.held})
     ahead = [drafts[name] for name in merged.applied]
     proof = _prove(ahead, context, options, progress)
     units = tuple(_unit(draft, merged.conflicts, proof, options) for _, draft in sorted(drafts.items()))
@@ -227,6 +227,8 @@ def _unit(draft: _Draft, conflicts: Sequence[GroupConflict], proof: Proof, optio
     if clashing := [c for c in conflicts if c.group == draft.name]:
         status = UnitStatus.BLOCKED
         told = [Finding("TL005", str(c), c.edit.path, c.edit.start, c.edit.end, blocks=True) for c in clashing]
+    elif draft.name in options.held and draft.edits:
+        status = UnitStatus.BACKED_OUT
     elif draft.name in proof.failed:
         status = UnitStatus.BACKED_OUT
         told = [_check_failed(diagnostic) for diagnostic in proof.failed[draft.name]]

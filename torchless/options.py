@@ -18,7 +18,8 @@ class MigrateOptions:
     ``paths`` are files or folders, absolute or relative to the start folder. ``select`` and ``ignore`` are codes or
     prefixes of codes. ``jobs`` 0 means one worker per core. ``opus_guard``: mend the c10 leak at its "root", or by a
     "define" in each translation unit. ``offer_all``: offer optional rewrites also where they gain little. ``opt_in``
-    are the codes of rules that are applied only when they are selected; the rule files say which.
+    are the codes of rules that are applied only when they are selected; the rule files say which. ``held`` are names of
+    units that are to stay as they are and count as backed out: they failed a rung of the ladder.
     """
 
     paths: tuple[str, ...]
@@ -40,6 +41,7 @@ class MigrateOptions:
     opus_guard: str = "root"
     offer_all: bool = False
     opt_in: frozenset[str] = frozenset()
+    held: tuple[str, ...] = ()
 
     def dropped(self, code: str) -> bool:
         """Whether the user does not want what ``code`` does."""

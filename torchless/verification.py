@@ -13,20 +13,20 @@ from pathlib import Path
 from torchless.closure.build import Closures
 from torchless.closure.heavy import load_heavy
 from torchless.errors import UsageError
-from torchless.facts import clang
+from torchless.facts.cache import default_folder
 from torchless.facts.flags import HeadersError, find_headers
 from torchless.facts.model import TuFacts, TuSpec
-from torchless.facts.pool import default_jobs
+from torchless.facts.pool import default_jobs, parse_many, prepare_pch
 from torchless.index import open_index
 from torchless.options import MigrateOptions, Progress
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Module, Project
 from torchless.selection import SelectionError, select
 from torchless.verify import ladder
-from torchless.verify.answer import Answer, Verdict
+from torchless.verify.answer import Answer, Verdict, Verified
 from torchless.verify.certificate import certify
 from torchless.verify.compilers import find_compiler
-from torchless.verify.launches import trace
+from torchless.verify.launches import identity, trace
 from torchless.verify.op_tests import run_tests
 from torchless.verify.rebuild import RebuildOptions, Workshop, rebuild
 from torchless.verify.remembered_answers import Remembered
@@ -45,7 +45,8 @@ class VerifyOptions:
     ``paths`` and ``modules`` select modules; nothing at all means every module that the change touches. ``since`` is a
     git revision, "" for the last write, or HEAD when there is none. ``rungs`` are names of the ladder. ``arches`` are
     those whose device code is compared, and that are built for. ``jobs`` 0 means one process per core. ``builds`` is
-    how the rungs that need ROCm build; its architectures are those above.
+    how the rungs that need ROCm build; its architectures are those above. ``defines`` and ``include_dirs`` come on top
+    of those of the modules.
     """
 
     paths: tuple[str, ...] = ()
@@ -58,6 +59,8 @@ class VerifyOptions:
     cache: bool = True
     torch: str = "auto"
     builds: RebuildOptions = field(default_factory=RebuildOptions)
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class VerifyResult:
     root: str
     compared_with: str
     changed: tuple[str, ...]
-    modules: tuple[ladder.Verified, ...]
+    modules: tuple[Verified, ...]
     notes: tuple[str, ...]
     seconds: float
 
@@ -98,7 +101,9 @@ def compare(
     began = time.monotonic()
     files = changed(before, after)
     index = open_index(Path(project.root), options.cache)
-    closures = Closures(project, index, load_heavy(()), options.arches[0])
+    closures = Closures(
+        project, index, load_heavy(()), options.arches[0], options.defines, options.include_dirs, after.overlay
+    )
     touched = {source for path in files for source in closures.users_of(path)}
     if wanted is None:
         modules = [m for m in project.modules if touched.intersection(m.sources)]
@@ -109,7 +114,7 @@ def compare(
     try:
         for done, module in enumerate(modules):
             progress("verifying", done, len(modules))
-            verified.append(ladder.Verified(module.name, tuple(rungs.of(module, touched))))
+            verified.append(Verified(module.name, tuple(rungs.of(module, touched))))
     finally:
         rungs.shop.close()
     progress("verifying", len(modules), len(modules))
@@ -141,8 +146,10 @@ class _Rungs:
     def parse(self, specs: Sequence[TuSpec]) -> Sequence[TuFacts]:
         """The facts of ``specs`` in the new version."""
         if self.after.overlay:
-            return [clang.parse(s, root=self.after.root, overlays=dict(self.after.overlay)) for s in specs]
-        options = MigrateOptions((), jobs=self.options.jobs, cache=self.options.cache)
+            pch = prepare_pch(self.options.arches[0], default_folder(), jobs=self.options.jobs)
+            overlay = self.after.overlay
+            return parse_many(specs, self.after.root, overlays=overlay, pch=pch, jobs=self.options.jobs)
+        options = MigrateOptions((), jobs=self.options.jobs, cache=self.options.cache, arch=self.options.arches[0])
         return parse(specs, self.project, options, lambda stage, done, total: None)
 
     def of(self, module: Module, touched: Iterable[str]) -> list[Answer]:
@@ -151,14 +158,18 @@ class _Rungs:
         specs = tuple(spec for s in sources for spec in self.closures.specs(s))
         versions = ladder.Versions(self.before, self.after, specs)
         jobs = self.options.jobs or default_jobs()
-        remembered = Remembered(self.closures.graph, self.options.cache)
+        # an installed torch or ROCm may change without a trace in a key
+        remembered = Remembered(self.closures.graph, self.options.cache and self.options.headers == "stubs")
+        traced = Remembered(self.closures.graph, self.options.cache)
 
         def types() -> Answer:
             headers = self.options.headers
             return remembered(versions, "types", headers, lambda: ladder.types(versions, headers, jobs))
 
         def closure() -> Answer:
-            certificate = certify(self.project, module, self.closures.of, self.closures.heavy, find_compiler(), jobs)
+            certificate = certify(
+                self.project, module, self.closures.of, self.closures.heavy, find_compiler(), jobs, self.after
+            )
             return ladder.closure_answer(certificate, bool(set(changed(self.before, self.after)).intersection(sources)))
 
         def device() -> Answer:
@@ -170,7 +181,13 @@ class _Rungs:
             )
 
         def launches() -> Answer:
-            return trace(self.project, module, versions, self.parse, self.options.torch, jobs)
+            torch = self.options.torch
+            return traced(
+                versions,
+                "trace",
+                identity(self.project, module, torch),
+                lambda: trace(self.project, module, versions, self.parse, torch, jobs),
+            )
 
         builds = replace(self.options.builds, arches=self.options.arches)
         known: Mapping[str, Callable[[], Answer]] = {
@@ -187,10 +204,16 @@ class _Rungs:
         return [ladder.timed(known[name]) for name in ladder.RUNGS if name in self.options.rungs]
 
 
+def rungs_of(text: str) -> tuple[str, ...]:
+    """The rungs that a comma-separated list names. Raises UsageError for none, and for what is none."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    wrong = next((name for name in names if name not in ladder.RUNGS), "" if names else text)
+    if wrong or not names:
+        raise UsageError(f"no rung named {wrong!r}: choose from {', '.join(ladder.RUNGS)}")
+    return names
+
+
 def _project(options: VerifyOptions, start: Path) -> Project:
-    for rung in options.rungs:
-        if rung not in ladder.RUNGS:
-            raise UsageError(f"no rung named {rung!r}: choose from {', '.join(ladder.RUNGS)}")
     try:
         find_headers(options.headers)
         return load(start, options.paths, open_index(locate(start, options.paths), options.cache))

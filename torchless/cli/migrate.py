@@ -25,9 +25,12 @@ from torchless.text import diff, writer
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--write", "-w", is_flag=True, help="Apply the changes instead of printing a diff.")
 @click.option("--module", "modules", multiple=True, metavar="NAME", help="Migrate this module (repeatable).")
-@click.option("--select", multiple=True, metavar="CODES", help="Only these: TL2,TL301 (prefixes), TL11 (mends a check).")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Only these: TL2,TL301 (prefixes), TL11 (mends a check)."
+)
 @click.option("--ignore", multiple=True, metavar="CODES", help="Without these rules.")
 @click.option("--unsafe/--no-unsafe", default=None, help="Also apply fixes that may shift the meaning.")
+@click.option("--verify", "rungs", metavar="RUNGS", help="Back out units that fail these rungs: device,trace ...")
 @click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Worker processes; 0: one per core.")
 @click.option("--cache/--no-cache", default=None, help="Reuse facts and findings of earlier runs.")
 @click.option("--headers", type=click.Choice(config.HEADERS), help="Parse over bundled stubs or the system's headers.")
@@ -53,6 +56,7 @@ def migrate(
     /,
     paths: tuple[str, ...],
     write: bool,
+    rungs: str | None,
     why_joined: tuple[str, str] | None,
     allow_dirty: bool,
     output_format: str,
@@ -76,9 +80,13 @@ def migrate(
     names = rule_names(options.rule_files)
     config.check_codes((*options.select, *options.ignore), names)
 
+    asked = _rungs(rungs)
     recover([start / path for path in (*paths, ".")])
     with progress_bar(color, sys.stderr, quiet) as progress:
-        result = api.migrate(options, start, progress, recalled=not why_joined)
+        if asked and not why_joined:
+            result = _verified(options, asked, start, progress, write, allow_dirty)
+        else:
+            result = api.migrate(options, start, progress, recalled=not why_joined)
     if why_joined:
         emit(f"{api.why_joined(result, *why_joined)}\n".encode())
         return NOTHING_LEFT
@@ -94,20 +102,52 @@ def migrate(
     return outcome.exit_code
 
 
+def _rungs(text: str | None) -> tuple[str, ...]:
+    """The rungs that --verify names, none without it. Raises UsageError."""
+    if text is None:
+        return ()
+    from torchless.verification import rungs_of  # what verifies is imported by whoever asks for it
+
+    return rungs_of(text)
+
+
+def _verified(
+    options: api.MigrateOptions,
+    rungs: tuple[str, ...],
+    start: Path,
+    progress: api.Progress,
+    write: bool,
+    allow_dirty: bool,
+) -> api.MigrateResult:
+    """The migration without the units that fail ``rungs``. What forbids a write is said before they are asked."""
+    from torchless.backing_out import migrate_verified
+
+    def admit(result: api.MigrateResult) -> None:
+        if write:
+            _require_writable(result, allow_dirty)
+
+    return migrate_verified(options, rungs, start, progress, admit)
+
+
 def _write(result: api.MigrateResult, allow_dirty: bool) -> None:
     """Put the changes on disk, all or none. Raises UsageError when that would not be safe, WriteError."""
-    if not result.mergeable:
-        raise api.UsageError("--write: the checkout lacks the target's headers, so the result would not compile")
+    in_git = _require_writable(result, allow_dirty)
     if not result.changes:
         return
-    root = Path(result.root)
-    dirty = () if allow_dirty else git.uncommitted(root, result.changes)
+    writer.write_files(Path(result.root), result.changes)
+    if not in_git:
+        click.echo("Not in a git tree: `torchless undo` is the way back.", err=True)
+
+
+def _require_writable(result: api.MigrateResult, allow_dirty: bool) -> bool:
+    """Whether the changes lie in a git tree that can take them back. Raises UsageError when they may not be written."""
+    if not result.mergeable:
+        raise api.UsageError("--write: the checkout lacks the target's headers, so the result would not compile")
+    dirty = () if allow_dirty or not result.changes else git.uncommitted(Path(result.root), result.changes)
     if dirty:
         few = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if len(dirty) > 3 else "")
         raise api.UsageError(f"uncommitted changes in {few}: commit them, or pass --allow-dirty; nothing was written")
-    writer.write_files(root, result.changes)
-    if dirty is None:
-        click.echo("Not in a git tree: `torchless undo` is the way back.", err=True)
+    return dirty is not None
 
 
 def _print_data(outcome: Outcome, output_format: str, color: str) -> None:

@@ -24,6 +24,8 @@ from torchless.verify.rebuild import RebuildOptions
     "--rungs", default=",".join(verification.RUNGS), show_default=True, metavar="NAMES", help="Only these rungs."
 )
 @click.option("--offload-arch", "arches", multiple=True, metavar="GFX", help="Compare device code for it (repeatable).")
+@click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="Further include folder (repeatable).")
+@click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Further define (repeatable).")
 @click.option("--headers", type=click.Choice(["stubs", "system"]), default="stubs", help="Over which headers.")
 @click.option("--torch", type=click.Choice(["auto", "real", "stand-in"]), default="auto", help="What 'before' runs on.")
 @click.option("--rebuild", "rebuilt", is_flag=True, help="Build the modules through aiter's JIT, too (needs ROCm).")
@@ -48,6 +50,7 @@ def verify(
     since: str,
     rungs: str,
     arches: tuple[str, ...],
+    include_dirs: tuple[str, ...],
     rebuilt: bool,
     tested: bool,
     trials: int,
@@ -71,8 +74,9 @@ def verify(
         paths=paths,
         modules=modules,
         since=since,
-        rungs=(*(name for name in rungs.split(",") if name), *["rebuild"] * rebuilt, *["tests"] * tested),
+        rungs=(*verification.rungs_of(rungs), *["rebuild"] * rebuilt, *["tests"] * tested),
         arches=arches or ("gfx942",),
+        include_dirs=tuple(str(Path.cwd() / folder) for folder in include_dirs),
         builds=RebuildOptions(python=python or sys.executable, max_jobs=max_jobs or 0, trials=trials),
         **flags,
     )

@@ -33,7 +33,9 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     ]
     if conflicts:
         status = UnitStatus.BLOCKED
-    if draft.name in proof.failed:
+    if draft.name in options.held and status is UnitStatus.MIGRATED:
+        status = UnitStatus.BACKED_OUT
+    elif draft.name in proof.failed:
         status = UnitStatus.BACKED_OUT
         with_ck = bool(analysis.project.ck_dir)
         findings += [_check_failed(f, draft.name, with_ck) for f in proof.failed[draft.name]]

@@ -172,10 +172,10 @@ def proved(
     """
     analysis = seen.analysis
     read = Reader(analysis)
-    ahead = [d for d in drafts if not d.blockers and d.edits]
+    ahead = [d for d in drafts if not d.blockers and d.edits and d.name not in options.held]
     failed: dict[str, tuple[Failure, ...]] = {}
     blind: dict[str, tuple[str, ...]] = {}
-    held: set[str] = set()
+    held = set(options.held)
     lenders: dict[str, str] = {}
 
     def settle(found: Sequence[Finding]) -> list[Finding]:

@@ -14,6 +14,7 @@ from typing import Any
 from torchless import __version__
 from torchless.model import Edit, Finding, LedgerEntry, Unit
 from torchless.report.outcome import Outcome, code_counts, next_steps, unit_counts
+from torchless.report.verified import rung_of
 
 SCHEMA_VERSION = 1
 
@@ -51,6 +52,7 @@ def to_json(outcome: Outcome, diffs: Mapping[str, bytes]) -> str:
             "files_failed": list(result.files_failed),
             "seconds": round(result.seconds, 3),
         },
+        "verified": [{"module": m.module, "rungs": [rung_of(a) for a in m.answers]} for m in result.verified],
         "notes": list(result.notes),
         "next": list(next_steps(outcome)),
     }

@@ -11,6 +11,8 @@ from torchless.exitcodes import BACKED_OUT, FAILED, NOTHING_LEFT, SOMETHING_LEFT
 from torchless.model import Finding, Tier, Unit, UnitStatus
 from torchless.report.wording import plural
 
+RUNG_FAILED = "TL901"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -96,9 +98,13 @@ def next_steps(outcome: Outcome) -> tuple[str, ...]:
         )
     elif result.changes:
         steps.append(f"Read the diff ({changed}), then run the same command with --write.")
-    backed_out = unit_counts(result)[UnitStatus.BACKED_OUT]
-    if backed_out:
-        steps.append(f"The check backed {plural(backed_out, 'unit')} out, untouched; the diagnostics are above.")
+    backed_out = [unit for unit in result.units if unit.status is UnitStatus.BACKED_OUT]
+    failed = sum(any(finding.code == RUNG_FAILED for finding in unit.findings) for unit in backed_out)
+    if len(backed_out) > failed:
+        checked = plural(len(backed_out) - failed, "unit")
+        steps.append(f"The check backed {checked} out, untouched; the diagnostics are above.")
+    if failed:
+        steps.append(f"A rung of the ladder backed {plural(failed, 'unit')} out, untouched; the differences are above.")
     blocked = [unit for unit in left_behind(result) if unit.status is UnitStatus.BLOCKED]
     if blocked:
         codes = Counter(f.code for unit in blocked for f in unit.findings if f.blocks).most_common(1)

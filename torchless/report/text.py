@@ -17,6 +17,7 @@ from rich.text import Text
 from torchless.model import Finding, LedgerEntry, Tier, Unit, UnitStatus
 from torchless.report.outcome import Outcome, code_counts, every_finding, next_steps, unit_counts
 from torchless.report.wording import place, plural
+from torchless.verify.answer import Verdict, Verified
 
 _STYLE = {
     UnitStatus.MIGRATED: "bold green",
@@ -40,6 +41,8 @@ def print_report(console: Console, outcome: Outcome, names: Mapping[str, str], v
     if result.findings:
         _line(console, "outside units", "bold")
         _print_findings(console, result.findings, verbose)
+    if result.verified:
+        _print_verified(console, result.verified)
     for note in result.notes:
         _line(console, f"note: {note}")
     _print_summary(console, outcome, names)
@@ -123,6 +126,18 @@ def _print_ledger(console: Console, ledger: Sequence[LedgerEntry], verbose: bool
     counts = Counter((entry.kind, entry.message) for entry in ledger)
     for (kind, message), count in counts.items():
         _line(console, f"    {kind}: {message}" + (f" ({count} places)" if count > 1 else ""))
+
+
+def _print_verified(console: Console, verified: Sequence[Verified]) -> None:
+    """What each rung said of the modules, with the changes made."""
+    _line(console, "verified, with the changes made", "bold")
+    for module in verified:
+        _line(console, f"  {module.module}")
+        for answer in module.answers:
+            style = "green" if answer.verdict is Verdict.PASS else "yellow"
+            _line(console, f"    {answer.name:<8} {answer.verdict.value:<8} {answer.detail}", style)
+            for text in answer.unseen:
+                _line(console, f"             not seen: {text}", "dim")
 
 
 def _print_summary(console: Console, outcome: Outcome, names: Mapping[str, str]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchless import __version__
 from torchless.report.color import Paint
-from torchless.verification import VerifyResult
 from torchless.verify.answer import Answer, Verdict
+
+if TYPE_CHECKING:  # a migration reports answers too, and needs nothing of what makes them
+    from torchless.verification import VerifyResult
 
 SCHEMA_VERSION = 1
 _MARKS = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL", Verdict.NOT_RUN: "not run"}
@@ -44,13 +46,14 @@ def report_of(result: VerifyResult) -> dict[str, Any]:
         "compared_with": result.compared_with,
         "changed": list(result.changed),
         "failed": result.failed,
-        "modules": [{"module": m.module, "rungs": [_answer(a) for a in m.answers]} for m in result.modules],
+        "modules": [{"module": m.module, "rungs": [rung_of(a) for a in m.answers]} for m in result.modules],
         "notes": list(result.notes),
         "seconds": round(result.seconds, 3),
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def rung_of(answer: Answer) -> dict[str, Any]:
+    """What one rung said as JSON data."""
     return {
         "rung": answer.name,
         "verdict": answer.verdict.value,

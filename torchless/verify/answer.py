@@ -34,6 +34,19 @@ class Answer:
     figures: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What the rungs said of one module, in the order of the ladder."""
+
+    module: str
+    answers: tuple[Answer, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any rung found a difference or an error."""
+        return any(answer.verdict is Verdict.FAIL for answer in self.answers)
+
+
 def few(texts: Sequence[str], shown: int = _SHOWN) -> tuple[str, ...]:
     """The first of ``texts``, with a last one that says how many were left out."""
     rest = len(texts) - shown

@@ -19,6 +19,7 @@ from torchless.facts.includes import torch_headers
 from torchless.project.model import Module, Project
 from torchless.verify.answer import Answer, Verdict, few
 from torchless.verify.compilers import Compiler, files_read, symbols
+from torchless.verify.tree import Tree
 
 _TORCH_SYMBOL = re.compile(r"(?<![\w:])(?:at|c10|torch|caffe2)::(?:[A-Za-z_])")
 
@@ -40,13 +41,18 @@ def certify(
     heavy: HeavySet,
     compiler: Compiler | None,
     jobs: int,
+    tree: Tree | None = None,
 ) -> Certificate:
-    """Ask every witness about ``module``. ``closures_of`` gives what a source reads, in each way it is built."""
+    """Ask every witness about ``module``. ``closures_of`` gives what a source reads, in each way it is built.
+
+    ``tree``: the version that is meant, and that ``closures_of`` speaks of, where it is not what is on disk.
+    """
     closures = [c for source in module.sources for c in closures_of(source)]
+    tree = tree or Tree(Path(project.root).resolve())
     witnesses = (
         _graph(module, closures, heavy),
-        _compiler(project, module, closures, compiler, jobs),
-        _built(project, module),
+        _compiler(tree, closures, compiler, jobs),
+        Answer("symbols", Verdict.NOT_RUN, "not written yet") if tree.overlay else _built(project, module),
     )
     free = witnesses[0].verdict == Verdict.PASS and all(w.verdict != Verdict.FAIL for w in witnesses)
     return Certificate(module.name, free, len(module.sources), witnesses)
@@ -76,12 +82,12 @@ def _graph(module: Module, closures: Sequence[Closure], heavy: HeavySet) -> Answ
     return Answer("include graph", Verdict.PASS, f"no path to torch in {told}", unseen=tuple(unseen))
 
 
-def _compiler(
-    project: Project, module: Module, closures: Sequence[Closure], compiler: Compiler | None, jobs: int
-) -> Answer:
+def _compiler(tree: Tree, closures: Sequence[Closure], compiler: Compiler | None, jobs: int) -> Answer:
     if compiler is None:
         return Answer("compiler -M", Verdict.NOT_RUN, "no clang on this machine")
-    read = files_read(compiler, list(dict.fromkeys(c.spec for c in closures)), Path(project.root).resolve(), jobs)
+    with tree.vfs() as overlay:
+        specs = list(dict.fromkeys(c.spec for c in closures))
+        read = files_read(compiler, specs, tree.root, jobs, overlay)
     heard = [r for r in read if not r.problem]
     unseen = tuple(f"{_pass_of(r.spec.source, r.spec.device)}: {r.problem}" for r in read if r.problem)
     if not heard:

@@ -65,22 +65,25 @@ def _version(path: str) -> str:
     return found.group() if found and done.returncode == 0 else _NO_CLANG
 
 
-def files_read(compiler: Compiler, specs: Sequence[TuSpec], root: Path, jobs: int) -> list[Reads]:
+def files_read(
+    compiler: Compiler, specs: Sequence[TuSpec], root: Path, jobs: int, overlay: Sequence[str] = ()
+) -> list[Reads]:
     """What ``compiler -M`` reads for each of ``specs``, over the bundled stub headers, in the order of ``specs``.
 
-    Headers that nobody has do not stop it (-MG), and are named as spelled.
+    Headers that nobody has do not stop it (-MG), and are named as spelled. ``overlay`` are arguments by which some
+    files are read otherwise than they are on disk (Tree.vfs()).
     """
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        return list(pool.map(lambda spec: _read_by(compiler, spec, root), specs))
+        return list(pool.map(lambda spec: _read_by(compiler, spec, root, overlay), specs))
 
 
-def _read_by(compiler: Compiler, spec: TuSpec, root: Path) -> Reads:
+def _read_by(compiler: Compiler, spec: TuSpec, root: Path, overlay: Sequence[str]) -> Reads:
     try:
         headers = find_headers("stubs")
     except HeadersError as error:
         return Reads(spec, frozenset(), str(error))
     arguments = [a for a in unit_arguments(spec, root, headers) if not a.startswith("-ferror-limit")]
-    command = [compiler.path, *arguments, "-M", "-MG", str(root / spec.source)]
+    command = [compiler.path, *arguments, *overlay, "-M", "-MG", str(root / spec.source)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False, cwd=root)
     except subprocess.TimeoutExpired:

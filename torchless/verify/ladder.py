@@ -31,19 +31,6 @@ class Versions:
     specs: tuple[TuSpec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What the rungs said of one module, in the order of the ladder."""
-
-    module: str
-    answers: tuple[Answer, ...]
-
-    @property
-    def failed(self) -> bool:
-        """Whether any rung found a difference or an error."""
-        return any(answer.verdict is Verdict.FAIL for answer in self.answers)
-
-
 def timed(rung: Callable[[], Answer]) -> Answer:
     """The answer of ``rung`` with the wall time that it took."""
     began = time.monotonic()

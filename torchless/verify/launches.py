@@ -8,7 +8,16 @@ from torchless.facts.model import TuFacts, TuSpec
 from torchless.project.model import BindingRow, Module, Project
 from torchless.verify.answer import Answer, Verdict, few
 from torchless.verify.ladder import Versions
-from torchless.verify.trace import EntryPoint, EntryResult, TraceOptions, TraceResult, TreeText, trace_unit
+from torchless.verify.trace import (
+    EntryPoint,
+    EntryResult,
+    TraceError,
+    TraceOptions,
+    TraceResult,
+    TreeText,
+    toolchain,
+    trace_unit,
+)
 from torchless.verify.tree import Tree
 
 ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
@@ -25,6 +34,17 @@ def trace(project: Project, module: Module, versions: Versions, parse: ParseMany
     specs = [spec for spec in versions.specs if not spec.device]
     options = TraceOptions(torch=torch, jobs=jobs)
     return judge(trace_unit(_text(versions.before), _text(versions.after), specs, entries, options))
+
+
+def identity(project: Project, module: Module, torch: str) -> str:
+    """Everything that a trace of ``module`` depends on beside the files of its sources, in one text."""
+    try:
+        chain = toolchain.find_toolchain()
+        outside = [toolchain.identity(chain, flavour) for flavour in ("real", "stand-in")]
+    except TraceError as error:
+        outside = [str(error)]
+    rows = sorted({(row.target, row.name) for row in bound_rows(project, module)})
+    return repr((torch, outside, rows))
 
 
 def entry_points(project: Project, module: Module, versions: Versions, parse: ParseMany) -> list[EntryPoint]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 
+import torchless
 from torchless.facts import flags
 from torchless.facts.cache import Cache
 from torchless.facts.includes import IncludeGraph
@@ -14,6 +18,7 @@ from torchless.verify.answer import Answer, Verdict
 from torchless.verify.ladder import Versions
 
 _FORMAT = 1
+_CUT_SHORT = re.compile(r"no answer after|took longer|took too long|timed out")
 
 
 @dataclass(frozen=True)
@@ -26,18 +31,18 @@ class Remembered:
     def __call__(self, versions: Versions, rung: str, how: str, ask: Callable[[], Answer]) -> Answer:
         """The answer of ``rung`` about ``versions``. ``how`` must change with everything else that it depends on.
 
-        An answer that saw less than everything is not kept: what kept it from looking may be mended meanwhile.
+        An answer that a time limit cut short is not kept: the machine may be less busy next time.
         """
         if not self.enabled:
             return ask()
         cache = Cache(self.graph.root)
-        asked = [("rung", rung), ("how", how), ("format", _FORMAT)]
+        asked = [("rung", rung), ("how", how), ("format", _FORMAT), ("code", _code())]
         key = cache.full_key([self._key(versions)], flags.toolchain(), asked)
         known = _decode(cache.findings(key))
         if known is not None:
             return known
         answer = ask()
-        if answer.verdict is not Verdict.NOT_RUN and not answer.unseen:
+        if not any(_CUT_SHORT.search(text) for text in (answer.detail, *answer.evidence, *answer.unseen)):
             cache.store_findings(key, json.dumps(asdict(answer)).encode())
         return answer
 
@@ -52,6 +57,15 @@ class Remembered:
                         digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
                         digest.update(hashlib.sha256(_read(tree.read, path)).digest())
         return digest.hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A key for what compares: an answer of other code is not this one's."""
+    digest = hashlib.sha256(torchless.__version__.encode())
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _read(read: Callable[[str], bytes], path: str) -> bytes:
@@ -70,6 +84,7 @@ def _decode(body: bytes | None) -> Answer | None:
             row["detail"],
             tuple(row["evidence"]),
             tuple(row["unseen"]),
+            figures=tuple((name, tuple(values)) for name, values in row["figures"]),
         )
     except (ValueError, TypeError, KeyError):
         return None
