@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torchless.analysis import Analysis
 from torchless.model import Finding
@@ -15,6 +15,11 @@ from torchless.rewrites.lost_checks import restore_checks
 from torchless.rewrites.namespaces import remove_using
 from torchless.rewrites.passing import merge_passing, passing_of
 from torchless.rewrites.placeholders import rewrite_placeholders
+from torchless.rewrites.returns.contracts import Contracts, Reading
+from torchless.rewrites.returns.contracts import settle as settle_returns
+from torchless.rewrites.returns.emitting import CODE as RETURNS
+from torchless.rewrites.returns.emitting import rewrite_returns
+from torchless.rewrites.returns.reading import givers_of
 from torchless.rewrites.scopes import find_scopes
 from torchless.rewrites.signatures import rewrite_signatures
 from torchless.rules.engine import Options, ending_checks, examine
@@ -27,9 +32,10 @@ Settle = Callable[[Sequence[Finding]], list[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Findings by file, in order of place."""
+    """Findings by file, in order of place; ``contracts``: what functions give back that become void."""
 
     by_path: Mapping[str, tuple[Finding, ...]]
+    contracts: Contracts = field(default_factory=Contracts)
 
     @property
     def all(self) -> list[Finding]:
@@ -52,10 +58,22 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
     checks = _check_macros(analysis, ruleset)
     options = Options(project.target_names, checks)
     matched = {path: examine(view, active, options) for path, view in sorted(views.items())}
+    readings = [Reading(v, scopes[path], tuple(givers_of(v, scopes[path]))) for path, v in sorted(views.items())]
+    contracts = Contracts() if dropped(RETURNS) else settle_returns(readings)
     first: dict[str, list[Finding]] = {}
-    for path, view in sorted(views.items()):
+    for reading, (path, view) in zip(readings, sorted(views.items()), strict=True):
+        returns = [] if dropped(RETURNS) else rewrite_returns(reading, contracts)
+        refused = {view.tokens[g.type_first].start: contracts.refused.get(g.key, "") for g in reading.givers}
         rewritten = [
-            *rewrite_signatures(view, passing, bound=bound, scopes=scopes[path]),
+            *returns,
+            *rewrite_signatures(
+                view,
+                passing,
+                bound=bound,
+                scopes=scopes[path],
+                spoken_for=[(f.start, f.end) for f in returns],
+                refused=refused,
+            ),
             *restore_checks(view),
             *guards_on_host(view),
         ]
@@ -75,7 +93,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         covered = [*examined.covered, *_covered(own)]
         found += residual(view, covered, [(f.start, f.end) for f in found if f.blocks])
         out[path] = tuple(sorted(settle(found), key=lambda f: (f.start, f.end, f.code, f.message)))
-    return Collected(out)
+    return Collected(out, contracts)
 
 
 def _outside(findings: Iterable[Finding], whole: Sequence[Finding]) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from torchless.analysis import Analysis
@@ -20,6 +20,7 @@ from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
+from torchless.rewrites.returns.contracts import Contracts
 from torchless.selection import is_header
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
@@ -72,6 +73,7 @@ class Policy:
     dropped: Dropped
     launching: Launching
     settle: Settle
+    contracts: Contracts = field(default_factory=Contracts)
 
 
 def decide(
@@ -86,9 +88,10 @@ def decide(
     modules = [m for m in analysis.project.modules if m.name in group.modules]
     everything: list[Finding] = []
     ops = _ops(analysis, modules)
-    bound = _bound(analysis, modules, ops)
+    bound = _bound(analysis, modules, ops, policy.contracts)
     if modules:
-        everything += develop_flags(ops, read, bound, read_style(analysis.root))
+        taken = {op.function for op in analysis.project.ops}
+        everything += develop_flags(ops, read, bound, read_style(analysis.root), taken)
         everything += generated_torch(analysis.root, modules, read)
         brings = () if policy.dropped("TL704") or policy.dropped("TL102") else _edited_headers(findings)
         bindings = _bindings(analysis, modules, read, findings, brings)
@@ -141,7 +144,9 @@ def _ops(analysis: Analysis, modules: Sequence[Module]) -> list[PyOp]:
     return [op for op in analysis.project.ops if op.module in names]
 
 
-def _bound(analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp]) -> dict[PyOp, Bound]:
+def _bound(
+    analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp], contracts: Contracts
+) -> dict[PyOp, Bound]:
     """What the C++ functions behind the ops take and return, where the parser saw them."""
     by_last_name: dict[str, list[FunctionFact]] = {}
     for name, functions in analysis.functions.items():
@@ -158,7 +163,9 @@ def _bound(analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp]) -
             if seen:
                 takes = any(p.type in ("tensor", "optional_tensor", "tensor_list") for f in seen for p in f.params)
                 gives = any(f.returns in ("tensor", "optional_tensor", "tensor_list") for f in seen)
-                out[op] = Bound(takes, gives)
+                found = {c for f in seen if (c := contracts.by_key.get((f.name, len(f.params)))) is not None}
+                contract = found.pop() if len(found) == 1 else None
+                out[op] = Bound(takes, gives, contract, tuple(arg.name for arg in row.args))
     return out
 
 

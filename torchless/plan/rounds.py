@@ -93,7 +93,14 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
         if entity in owner:
             by_group.setdefault(owner[entity], []).append(finding)
     launching = find_launching(analysis.functions, analysis.views, seen.index)
-    policy = Policy(options.unsafe, options.checks == "throw", options.dropped, launching, seen.suppressor.settle)
+    policy = Policy(
+        options.unsafe,
+        options.checks == "throw",
+        options.dropped,
+        launching,
+        seen.suppressor.settle,
+        seen.collected.contracts,
+    )
     read = Reader(analysis)
     has_modules = bool(analysis.project.modules)
     drafts = [decide(g, [*by_group.get(g.name, []), *_staying(g, has_modules)], analysis, read, policy) for g in chosen]

@@ -86,6 +86,12 @@ def lay_out_decorator(text: str, indent: str, style: BlackStyle) -> str | None:
     return formatted[start.end() - 1 : end.start()].rstrip("\n")
 
 
+def lay_out(text: str, style: BlackStyle) -> str:
+    r"""Whole statements (lines ended by \n) as black lays them out; ``text`` itself where black cannot read them."""
+    formatted = _format(text, style)
+    return text if formatted is None else formatted
+
+
 def is_laid_out(text: str, style: BlackStyle) -> bool:
     r"""Whether black would leave the file ``text`` (lines ended by \n) as it is.
 

@@ -8,7 +8,7 @@ that is returned.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -17,6 +17,9 @@ from torchless.model import Edit, Finding, Tier
 from torchless.project.model import PyOp
 from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
 from torchless.rewrites.python_layout import BlackStyle, is_laid_out, lay_out_decorator
+from torchless.rewrites.returns.contracts import Contract
+from torchless.rewrites.returns.reading import Shape
+from torchless.rewrites.wrappers import NotSplit, Surroundings, Wrapping, find_guard, split_op
 from torchless.text.source import SourceFile
 
 Read = Callable[[str], SourceFile]
@@ -28,14 +31,19 @@ class Bound:
 
     takes_tensor: bool
     returns_tensor: bool
+    contract: Contract | None = None  # what it gave back, when it becomes void
+    names: tuple[str, ...] = ()  # of its parameters, as the binding has them
 
 
-def develop_flags(ops: Sequence[PyOp], read: Read, bound: Mapping[PyOp, Bound], style: BlackStyle) -> list[Finding]:
-    """Turn the ops of the modules of one unit into develop ops: TL701 with its edit, or blockers.
+def develop_flags(
+    ops: Sequence[PyOp], read: Read, bound: Mapping[PyOp, Bound], style: BlackStyle, taken: Collection[str] = ()
+) -> list[Finding]:
+    """Turn the ops of the modules of one unit into develop ops: TL701 or TL720 with its edits, or blockers.
 
     ``ops`` are all ops of those modules; ``bound`` says what the C++ functions behind them look like (an op that is
-    absent is judged by its annotations). Ops that are develop or ctypes ops already give nothing, and neither do ops
-    that handle no tensor: they work either way. Ops are taken file by file, in file order.
+    absent is judged by its annotations); ``taken`` are names of ops anywhere. Ops that are develop or ctypes ops
+    already give nothing, and neither do ops that handle no tensor: they work either way. Ops are taken file by file,
+    in file order.
     """
     findings: list[Finding] = []
     ordered = sorted(ops, key=lambda op: (op.path, op.start))
@@ -47,10 +55,39 @@ def develop_flags(ops: Sequence[PyOp], read: Read, bound: Mapping[PyOp, Bound], 
             findings += [_blocker("TL790", op, f"{path} does not parse: {error}", "mend the file") for op in group]
             continue
         layout = _Layout(file, style)
+        around = Surroundings(find_guard(path, read), taken)
         for op in group:
-            blockers = op_blockers(op, bound.get(op))
-            findings += blockers or [_flip(layout, op)]
+            known = bound.get(op)
+            blockers = op_blockers(op, known)
+            if blockers:
+                findings += blockers
+            elif known is not None and known.contract is not None and annotation_kind(op.returns) is not Kind.NONE:
+                findings.append(_split(file, op, known.contract, known.names, style, around))
+            else:
+                findings.append(_flip(layout, op))
     return findings
+
+
+def _split(
+    file: PyFile, op: PyOp, contract: Contract, names: Sequence[str], style: BlackStyle, around: Surroundings
+) -> Finding:
+    """TL720 for an op whose function becomes void: a private op, and a function that returns what it returned."""
+    try:
+        return split_op(file, op, _wrapping(op, contract, names), style, around)
+    except NotSplit as error:
+        advice = "split it by hand into a private op and a function that calls it and returns the result"
+        return _blocker("TL790", op, f"{op.function} cannot become a function around its op: {error}", advice)
+
+
+def _wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
+    own = [param.name for param in op.params]
+    if len(own) != contract.key[1]:
+        raise NotSplit(f"it has {len(own)} parameters and its C++ function {contract.key[1]}")
+    bound = names if len(names) == len(own) and all(names) else own
+    given = [own[part.position] for part in contract.gives]
+    result = f"[{', '.join(given)}]" if contract.shape is Shape.LIST else ", ".join(given)
+    parameters = tuple((name, param.annotation) for name, param in zip(bound, op.params, strict=True))
+    return Wrapping(tuple(own), parameters, result)
 
 
 def flips(op: PyOp, bound: Bound | None = None) -> bool:
@@ -169,7 +206,11 @@ def op_blockers(op: PyOp, bound: Bound | None = None) -> list[Finding]:
         elif param.name.startswith("*"):
             blockers.append(_blocker("TL790", op, f"{op.function} takes {param.name}", "name its parameters"))
     returned = annotation_kind(op.returns)
-    returns_tensor = bound.returns_tensor if bound is not None else returned in _TENSOR_RETURNS
+    if bound is not None and bound.contract is not None:
+        returned = Kind.NONE
+    returns_tensor = (
+        bound.returns_tensor and bound.contract is None if bound is not None else returned in _TENSOR_RETURNS
+    )
     if returns_tensor:
         message = f"{op.function} returns a tensor, and the target's tensor cannot be handed back to Python"
         advice = "make the result a parameter: allocate it in Python and let the C++ function fill it"

@@ -6,7 +6,7 @@ loses. Comments, alignment and line ends stay.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from torchless.facts.typing import FileView, canonical
 from torchless.model import Confidence, Edit, Finding, Tier
@@ -30,18 +30,22 @@ def rewrite_signatures(
     bound: Collection[str] = (),
     scopes: Scopes | None = None,
     takes_reference: TakesReference | None = None,
+    spoken_for: Sequence[tuple[int, int]] = (),
+    refused: Mapping[int, str] | None = None,
 ) -> list[Finding]:
     """Findings for every tensor type in ``view``, with edits where the target's type can stand there.
 
     ``passing`` is what merge_passing() gave over all files; a by-value parameter that it does not know stays by value.
-    ``bound`` names the functions (unqualified) that Python calls. Blockers carry no edits.
+    ``bound`` names the functions (unqualified) that Python calls. Blockers carry no edits. ``spoken_for`` are byte
+    ranges that another rewrite deals with; ``refused`` says of return types, by where they start, why none does.
     """
     scopes = scopes or find_scopes(view.tokens)
-    writer = _Writer(view, scopes, passing, bound, takes_reference)
+    writer = _Writer(view, scopes, passing, bound, takes_reference, refused or {})
     out: list[Finding] = []
     wrapped: set[int] = set()
     for use in tensor_uses(view, scopes):
-        finding = writer.finding(use)
+        start = view.tokens[use.first].start
+        finding = None if any(a <= start < b for a, b in spoken_for) else writer.finding(use)
         if finding is not None:
             out.append(finding)
         if use.optional is not None:
@@ -60,7 +64,9 @@ class _Writer:
         passing: Mapping[ParameterKey, Passing],
         bound: Collection[str],
         takes_reference: TakesReference | None,
+        refused: Mapping[int, str],
     ) -> None:
+        self.refused = refused
         self.view = view
         self.scopes = scopes
         self.passing = passing
@@ -100,7 +106,8 @@ class _Writer:
             return self._block(
                 use,
                 "TL290",
-                "a tensor is returned: the target's tensor owns no memory, so Python must allocate the result",
+                "a tensor is returned: the target's tensor owns no memory, so Python must allocate the result"
+                + self._why_not(use),
                 "add an output parameter, return void, and allocate the output in the Python op",
             )
         if use.role in (Role.MEMBER, Role.STATIC, Role.GLOBAL) and use.sign == "":
@@ -150,6 +157,11 @@ class _Writer:
 
     def _is_bound_return(self, use: TensorUse) -> bool:
         return use.name >= 0 and self.view.tokens[use.name].text.decode("latin-1") in self.bound
+
+    def _why_not(self, use: TensorUse) -> str:
+        """Why no rewrite takes the result away, as an aside; "" where nothing is known."""
+        reason = self.refused.get(self.view.tokens[use.outer_first].start, "")
+        return f" ({reason})" if reason else ""
 
     # -- what can
 

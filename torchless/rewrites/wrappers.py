@@ -1,0 +1,290 @@
+"""The Python side of a function whose results moved to Python: a private op, and the public function around it.
+
+The op of old becomes the public function: its name, signature, defaults, comments and docstring stay where they are,
+and its body calls the private op and returns what the C++ function returned. Where the op could be traced, the public
+function is registered under the old name with the old fake, and the private op is not registered at all, so that a
+call goes through the dispatcher once, as before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from torchless.model import Edit, Finding
+from torchless.project.model import PyOp
+from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
+from torchless.rewrites.python_layout import BlackStyle, is_laid_out, lay_out
+from torchless.text.source import SourceFile
+
+CODE = "TL720"
+GUARD_FILE = "jit/utils/torch_guard.py"  # of the package
+GUARD = "torch_compile_guard"
+UNREGISTERED = "NONE_WRAPPED_OP"  # names in this list of the guard's file are no custom ops
+
+
+class NotSplit(ValueError):
+    """Why an op cannot become a function around a private op. One line, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What a public function does around its private op.
+
+    ``arguments`` are expressions in the public function's parameters, one for each parameter of the private op, whose
+    names and annotations are ``parameters``. ``before`` are statements ahead of the call, ``result`` the expression
+    that is returned ("" for none), ``imports`` the modules that they name.
+    """
+
+    arguments: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+    result: str
+    before: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The file that registers ops, where the checkout has one; ``unregistered`` are the names in its list."""
+
+    file: PyFile | None = None
+    unregistered: frozenset[str] = field(default_factory=frozenset)
+
+
+def find_guard(path: str, read: Callable[[str], SourceFile]) -> Guard:
+    """The guard of the package that the Python file ``path`` lies in."""
+    for folder in PurePosixPath(path).parents:
+        candidate = str(folder / GUARD_FILE)
+        try:
+            file = parse_python(candidate, read(candidate).data)
+        except (OSError, ValueError):
+            continue
+        names = _list(file)
+        return Guard(file, frozenset(_strings(names)) if names is not None else frozenset())
+    return Guard()
+
+
+def _list(file: PyFile) -> ast.List | None:
+    for node in file.tree.body:
+        names = [t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
+        if UNREGISTERED in names and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            return node.value
+    return None
+
+
+def _strings(node: ast.List) -> list[str]:
+    return [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a new function has to fit in with: the guard, and the names that are ``taken`` by ops of other files."""
+
+    guard: Guard = field(default_factory=Guard)
+    taken: Collection[str] = ()
+
+
+def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, around: Surroundings) -> Finding:
+    """TL720 for ``op`` of ``file``, with its edits.
+
+    Raises NotSplit where the op is written in a way that this does not read.
+    """
+    function = _function(file, op)
+    call = decorator_call(file, op)
+    raw = _private_name(file, op, around.taken)
+    fake = decorator_argument(call, "gen_fake")
+    registered = around.guard.file is not None and op.has_gen_fake and op.function not in around.guard.unregistered
+    head = [_private_op(file, op, call, raw, wrapping, style)]
+    if registered:
+        first = op.params[0].annotation if op.params else ""
+        device = "" if first.rpartition(".")[2] == "Tensor" else 'device="cuda", '
+        decorator = f"@{GUARD}({device}gen_fake={file.text(fake)})"
+        head.append(lay_out(f"{decorator}\ndef f(): ...\n", style).removesuffix("def f(): ...\n"))
+    edits = [_decorator_edit(file, op, function, head), _body_edit(file, function, raw, wrapping, style)]
+    edits = _as_black(file, op, function, edits, style)
+    edits += _imports(file, [GUARD] if registered else [], wrapping.imports, around.guard)
+    if registered:
+        edits += _unregister(around.guard, raw)
+    message = f"{op.function} hands out what C++ cannot hand to Python any more: a function around the op {raw}"
+    return Finding(CODE, message, op.path, op.start, op.end, edits=tuple(edits))
+
+
+def _function(file: PyFile, op: PyOp) -> ast.FunctionDef:
+    """The function of ``op``, when it is a plain stub at the top level of its file."""
+    for node in file.tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.name != op.function:
+            continue
+        if not any(file.span(d)[1] == op.end for d in node.decorator_list):
+            continue
+        if len(node.decorator_list) > 1:
+            raise NotSplit("it has another decorator")
+        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+            raise NotSplit("its parameters are not plain")
+        if len(_statements(node)) > 1:
+            raise NotSplit("it has a body of its own")
+        return node
+    raise NotSplit("it is not at the top level of its file")
+
+
+def _statements(node: ast.FunctionDef) -> list[ast.stmt]:
+    """The body without the docstring."""
+    body = node.body
+    has_doc = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    has_doc = has_doc and isinstance(body[0].value.value, str)  # type: ignore[attr-defined]
+    rest = body[1:] if has_doc else body
+    for statement in rest:
+        value = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(statement, ast.Pass) and not (isinstance(value, ast.Constant) and value.value is ...):
+            raise NotSplit("it has a body of its own")
+    return rest
+
+
+def _private_name(file: PyFile, op: PyOp, taken: Collection[str]) -> str:
+    """A free name for the private op: ``_f``, else ``_f_kernel``."""
+    text = {node.id for node in ast.walk(file.tree) if isinstance(node, ast.Name)}
+    text |= {n.name for n in ast.walk(file.tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    bare = op.function.lstrip("_")
+    names = [f"_{bare}", f"_{bare}_kernel"] if bare == op.function else [f"{op.function}_kernel"]
+    for name in names:
+        if name not in text and name not in taken:
+            return name
+    raise NotSplit(f"{' and '.join(names)} exist already")
+
+
+def _private_op(file: PyFile, op: PyOp, call: ast.Call, raw: str, wrapping: Wrapping, style: BlackStyle) -> str:
+    """The text of the private op, decorator and all, laid out."""
+    arguments = [file.text(decorator_argument(call, "_md_name")), f'fc_name="{op.fc_name}"']
+    build = decorator_argument(call, "gen_func")
+    if op.has_gen_func and build is not None:
+        arguments.append(f"gen_func={file.text(build)}")
+    arguments.append("develop=True")
+    parameters = ", ".join(f"{name}: {annotation}" for name, annotation in wrapping.parameters)
+    assert isinstance(call.func, (ast.Name, ast.Attribute))
+    text = f"@{file.text(call.func)}({', '.join(arguments)})\ndef {raw}({parameters}) -> None: ...\n"
+    return lay_out(text, style)
+
+
+def _decorator_edit(file: PyFile, op: PyOp, function: ast.FunctionDef, head: Sequence[str]) -> Edit:
+    """The private op, and the guard's decorator if any, in place of the op's decorator."""
+    start = file.offset(function.lineno, 0)
+    between = file.data[op.end : start]
+    new = head[0].rstrip("\n") + "\n\n\n" + "".join(head[1:])
+    end = start if not between.strip() else op.end
+    if end == op.end:
+        new = new.rstrip("\n") if head[1:] else new.removesuffix("\n")
+    return Edit(file.path, op.start, end, on_disk(file, new), CODE)
+
+
+def _body_edit(file: PyFile, function: ast.FunctionDef, raw: str, wrapping: Wrapping, style: BlackStyle) -> Edit:
+    lines = [*wrapping.before, f"{raw}({', '.join(wrapping.arguments)})"]
+    if wrapping.result:
+        lines.append(f"return {wrapping.result}")
+    text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
+    body = lay_out(text, style).removeprefix("def f():\n").rstrip("\n")
+    rest = _statements(function)
+    if not rest:
+        end = file.span(function.body[-1])[1]
+        return Edit(file.path, end, end, on_disk(file, "\n\n" + body), CODE)
+    start, end = file.span(rest[0])
+    line_start = file.offset(rest[0].lineno, 0)
+    if not file.data[line_start:start].strip():
+        return Edit(file.path, line_start, end, on_disk(file, body), CODE)
+    start = len(file.data[:start].rstrip())
+    return Edit(file.path, start, end, on_disk(file, "\n" + body), CODE)
+
+
+def _as_black(file: PyFile, op: PyOp, function: ast.FunctionDef, edits: list[Edit], style: BlackStyle) -> list[Edit]:
+    """``edits``, or one edit over the whole function where black would lay the result out in another way."""
+    text = file.data.decode(file.encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+    if not is_laid_out(text, style):
+        return edits
+    start, end = op.start, file.span(function)[1]
+    pieces: list[bytes] = []
+    done = start
+    for edit in sorted(edits):
+        pieces += [file.data[done : edit.start], edit.new]
+        done = max(edit.end, done)
+    region = b"".join([*pieces, file.data[done:end]]).decode(file.encoding).replace("\r\n", "\n") + "\n"
+    wanted = lay_out(region, style)
+    if wanted == region:
+        return edits
+    return [Edit(file.path, start, end, on_disk(file, wanted.rstrip("\n")), CODE)]
+
+
+def on_disk(file: PyFile, text: str) -> bytes:
+    r"""``text`` (lines ended by \n) as the file writes it."""
+    crlf = b"\r\n" in file.data
+    return (text.replace("\n", "\r\n") if crlf else text).encode(file.encoding)
+
+
+def _imports(file: PyFile, guard: Sequence[str], modules: Sequence[str], known: Guard) -> list[Edit]:
+    out: list[Edit] = []
+    bound = {alias.asname or alias.name for node in file.tree.body for alias in getattr(node, "names", ())}
+    for name in guard:
+        if name not in bound:
+            out.append(_import_of_guard(file, known))
+    for module in modules:
+        if module not in bound:
+            out.append(_import_of_module(file, module))
+    return out
+
+
+def _import_of_guard(file: PyFile, guard: Guard) -> Edit:
+    """``from ..jit.utils.torch_guard import torch_compile_guard`` among the relative imports, in their order."""
+    assert guard.file is not None
+    package = PurePosixPath(guard.file.path).parents[2]
+    below = len(PurePosixPath(file.path).parent.relative_to(package).parts)
+    module = GUARD_FILE.removesuffix(".py").replace("/", ".")
+    froms = [n for n in file.tree.body if isinstance(n, ast.ImportFrom)]
+    alike = [n for n in froms if n.level == below + 1]
+    before = [n for n in alike if (n.module or "") < module]
+    absolute = [n for n in froms if n.level == 0 and (n.module or "").startswith(f"{package.name}.jit")]
+    if not alike and absolute:
+        line, after = f"from {package.name}.{module} import {GUARD}", absolute[-1]
+    else:
+        line = f"from {'.' * (below + 1)}{module} import {GUARD}"
+        anchors = before or alike or froms
+        if not anchors:
+            raise NotSplit("its file has no import that one more could stand beside")
+        after = anchors[-1]
+        if not before and alike:
+            start = file.offset(alike[0].lineno, 0)
+            return Edit(file.path, start, start, on_disk(file, line + "\n"), CODE)
+    end = file.span(after)[1]
+    end = file.data.find(b"\n", end) + 1 or len(file.data)
+    return Edit(file.path, end, end, on_disk(file, line + "\n"), CODE)
+
+
+def _import_of_module(file: PyFile, module: str) -> Edit:
+    """``import module`` where such imports stand: before the first ``from module import``, else behind the others."""
+    line = on_disk(file, f"import {module}\n")
+    body = file.tree.body
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == module:
+            start = file.offset(node.lineno, 0)
+            return Edit(file.path, start, start, line, CODE)
+    relative = next((n for n in body if isinstance(n, ast.ImportFrom) and n.level > 0), None)
+    absolute = [n for n in body if isinstance(n, ast.Import) or (isinstance(n, ast.ImportFrom) and n.level == 0)]
+    if relative is not None:
+        start = file.offset(relative.lineno, 0)
+        return Edit(file.path, start, start, line + on_disk(file, "\n"), CODE)
+    if not absolute:
+        raise NotSplit("its file has no import that one more could stand beside")
+    end = file.data.find(b"\n", file.span(absolute[-1])[1]) + 1 or len(file.data)
+    return Edit(file.path, end, end, on_disk(file, "\n") + line, CODE)
+
+
+def _unregister(guard: Guard, raw: str) -> list[Edit]:
+    """``raw`` in the list of names that are no custom ops, on a line of its own before the list ends."""
+    assert guard.file is not None
+    file = guard.file
+    names = _list(file)
+    if names is None or raw in guard.unregistered:
+        return []
+    end = file.span(names)[1] - 1
+    line_start = file.data.rfind(b"\n", 0, end) + 1
+    if file.data[line_start:end].strip() or not file.data[:line_start].rstrip().endswith((b",", b"[")):
+        return []  # registered as well, then: it works, and costs one more pass through the dispatcher
+    return [Edit(file.path, line_start, line_start, on_disk(file, f'    "{raw}",\n'), CODE)]
