@@ -1,4 +1,4 @@
-"""What a name means outside of functions: constants, aliases, macros and small functions of the files at hand."""
+"""What a name means outside of functions: constants, aliases, macros and functions of the files at hand."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from torchless.facts.typing import FileView
-from torchless.hoisting.expressions import type_text
+from torchless.facts.typing import FileView, make_view
 from torchless.hoisting.locals import Local, read_locals
-from torchless.rewrites.heads import function_name, parameters
+from torchless.hoisting.spelling import type_text
+from torchless.hoisting.writes import writes
+from torchless.rewrites.heads import function_name, parameters, qualified_name
 from torchless.rewrites.include_lines import guard_conditions
 from torchless.rewrites.scopes import Block, BlockKind, Scopes, find_scopes, statement_start
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, Token
+from torchless.text.source import SourceFile
 
 
 @dataclass(frozen=True)
 class File:
-    """A file and its brackets and blocks."""
+    """A file with its brackets and blocks, found when they are asked for. ``source`` alone is enough to start with."""
 
-    view: FileView
-    scopes: Scopes
+    source: SourceFile
+    given: FileView | None = None
+
+    @cached_property
+    def view(self) -> FileView:
+        """Its tokens and facts."""
+        return self.given or make_view(self.source)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Its brackets and blocks."""
+        return find_scopes(self.view.tokens)
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The view's tokens."""
+        return self.view.tokens
 
     @cached_property
     def arms(self) -> dict[int, tuple[int, ...]]:
@@ -28,22 +45,37 @@ class File:
 
         Outermost first; the include guard does not count.
         """
-        return _arms(self.view)
+        return _arms(self.tokens)
+
+    @cached_property
+    def definitions(self) -> dict[str, list[Definition]]:
+        """What it defines, by the last component of the name."""
+        out: dict[str, list[Definition]] = {}
+        for name, definition in _definitions(self):
+            out.setdefault(name, []).append(definition)
+        return out
+
+    def has_name(self, name: str) -> bool:
+        """Could it have anything of that name?"""
+        return name.encode("latin-1") in self.source.data
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A variable at namespace or class scope."""
+    """A variable at namespace or class scope. ``template`` names the template parameters of the classes around it."""
 
     file: File
+    path: str
     local: Local
+    template: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """``#define name body``; ``params`` is None without a parameter list."""
+    """``#define name body``, body first..last; ``params`` is None without a parameter list."""
 
     file: File
+    path: str
     params: tuple[str, ...] | None
     first: int
     last: int
@@ -54,53 +86,62 @@ class Alias:
     """``using name = type``."""
 
     file: File
+    path: str
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function with a body. ``template`` are the names of its template parameters."""
+    """A function with a body. ``template`` are the names of its template parameters, those of its classes too."""
 
     file: File
+    path: str
     block: Block
     template: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Enumerator:
-    """A name out of an enum, by token index."""
+    """A name out of an enum, by token index. ``scoped``: it goes by the enum's name."""
 
     file: File
+    path: str
     name: int
+    scoped: bool
 
 
 Definition = Constant | Macro | Alias | Function | Enumerator
+"""``path`` is the name with the namespaces and classes around it, :: between them."""
 
 
 @dataclass
 class Definitions:
-    """Definitions by the last component of their name."""
+    """Definitions of several files."""
 
     files: Sequence[File]
-    _found: dict[str, list[Definition]] | None = field(default=None, repr=False)
+    _takes_values: dict[str, bool | None] = field(default_factory=dict, repr=False)
 
     def of(self, name: str) -> list[Definition]:
-        """Everything called ``name`` (its last component counts), the first file's first."""
-        if self._found is None:
-            self._found = {}
-            for file in self.files:
-                for found, definition in _definitions(file):
-                    self._found.setdefault(found, []).append(definition)
-        return self._found.get(name.rpartition("::")[2], [])
+        """Everything that ``name``, as spelled, may mean, the first file's first.
+
+        A qualifier has to be the end of the path of what it names, or a namespace above what an unnamed or inline
+        namespace holds.
+        """
+        last = name.rpartition("::")[2]
+        found = [d for file in self.files if file.has_name(last) for d in file.definitions.get(last, ())]
+        if "::" not in name:
+            return found
+        return [d for d in found if f"::{d.path}".endswith(f"::{name}") or isinstance(d, Macro)]
+
+    def takes_values(self, name: str) -> bool | None:
+        """Do all functions and macros of that name leave their arguments alone? None when there are none at hand."""
+        if name not in self._takes_values:
+            found = [leaves for file in self.files if file.has_name(name) for leaves in _leaves_alone(file, name)]
+            self._takes_values[name] = all(found) if found else None
+        return self._takes_values[name]
 
 
-def open_file(view: FileView) -> File:
-    """``view`` with its scopes."""
-    return File(view, find_scopes(view.tokens))
-
-
-def _arms(view: FileView) -> dict[int, tuple[int, ...]]:
-    tokens = view.tokens
+def _arms(tokens: list[Token]) -> dict[int, tuple[int, ...]]:
     guard = guard_conditions(tokens)
     out: dict[int, tuple[int, ...]] = {}
     stack: list[int] = []
@@ -120,7 +161,7 @@ def _arms(view: FileView) -> dict[int, tuple[int, ...]]:
 
 
 def _definitions(file: File) -> Iterator[tuple[str, Definition]]:
-    tokens, scopes = file.view.tokens, file.scopes
+    tokens, scopes = file.tokens, file.scopes
     seen: set[int] = set()
     for i, token in enumerate(tokens):
         if token.kind is not Kind.NAME:
@@ -135,35 +176,50 @@ def _definitions(file: File) -> Iterator[tuple[str, Definition]]:
         elif not token.directive and token.text == b"using" and i + 3 < len(tokens) and tokens[i + 2].text == b"=":
             end = next((j for j in range(i + 3, min(len(tokens), i + 80)) if tokens[j].text == b";"), -1)
             if end > 0:
-                yield tokens[i + 1].text.decode("latin-1"), Alias(file, type_text(tokens[i + 3 : end]))
+                name = _text(tokens[i + 1])
+                yield name, Alias(file, qualified_name(scopes, i + 1), type_text(tokens[i + 3 : end]))
     for block in scopes.blocks:
-        if block.kind is BlockKind.FUNCTION and block.params >= 0 and not tokens[block.open].directive:
-            name = function_name(scopes, block.params)
-            if name >= 0:
-                yield tokens[name].text.decode("latin-1"), Function(file, block, template_names(scopes, block))
-        elif block.kind is BlockKind.ENUM and not tokens[block.open].directive:
-            for j in range(block.open + 1, block.close):
-                if tokens[j].kind is Kind.NAME and tokens[j - 1].text in (b"{", b","):
-                    yield tokens[j].text.decode("latin-1"), Enumerator(file, j)
+        if tokens[block.open].directive:
+            continue
+        if block.kind is BlockKind.FUNCTION and block.params >= 0:
+            index = function_name(scopes, block.params)
+            if index >= 0:
+                template = (*template_names(scopes, block), *_class_templates(scopes, block.open))
+                yield _text(tokens[index]), Function(file, qualified_name(scopes, index), block, template)
+        elif block.kind is BlockKind.ENUM:
+            yield from _enumerators(file, block)
+
+
+def _text(token: Token) -> str:
+    return token.text.decode("latin-1")
 
 
 def template_names(scopes: Scopes, block: Block) -> tuple[str, ...]:
-    """The names of the template parameters in the head of ``block``'s function."""
+    """The names of the template parameters in the head of the function or class ``block``."""
     tokens = scopes.tokens
     out: list[str] = []
     for i in range(block.head, block.open):
-        if tokens[i].text == b"template" and tokens[i + 1].text == b"<":
-            depth = 0
-            for j in range(i + 1, block.open):
-                if tokens[j].text == b"<":
-                    depth += 1
-                elif tokens[j].text == b">":
-                    depth -= 1
-                if tokens[j].text in (b",", b">", b"=") and depth <= 1 and tokens[j - 1].kind is Kind.NAME:
-                    out.append(tokens[j - 1].text.decode("latin-1"))
-                if depth == 0:
-                    break
+        if tokens[i].text != b"template" or tokens[i + 1].text != b"<":
+            continue
+        depth = 0
+        for j in range(i + 1, block.open):
+            depth += {b"<": 1, b">": -1}.get(tokens[j].text, 0)
+            ends = tokens[j].text in (b",", b">", b"=") and depth <= 1
+            if ends and tokens[j - 1].kind is Kind.NAME:
+                out.append(_text(tokens[j - 1]))
+            if depth == 0:
+                break
     return tuple(out)
+
+
+def _class_templates(scopes: Scopes, index: int) -> tuple[str, ...]:
+    """The template parameters of the classes around the token at ``index``."""
+    return tuple(
+        name
+        for block in scopes.around(index)
+        if block.kind is BlockKind.CLASS
+        for name in template_names(scopes, block)
+    )
 
 
 def _outside(scopes: Scopes, index: int) -> bool:
@@ -172,7 +228,7 @@ def _outside(scopes: Scopes, index: int) -> bool:
 
 
 def _macro(file: File, index: int) -> Iterator[tuple[str, Definition]]:
-    tokens = file.view.tokens
+    tokens = file.tokens
     name = index + 1
     if name >= len(tokens) or tokens[name].directive != "define":
         return
@@ -180,50 +236,65 @@ def _macro(file: File, index: int) -> Iterator[tuple[str, Definition]]:
     while last + 1 < len(tokens) and tokens[last + 1].directive and tokens[last + 1].kind is not Kind.DIRECTIVE:
         last += 1
     opener = name + 1
-    called = opener <= last and tokens[opener].text == b"(" and tokens[opener].start == tokens[name].end
     params: tuple[str, ...] | None = None
     first = opener
-    if called and opener in file.scopes.pair:
-        close = file.scopes.pair[opener]
-        params = tuple(t.text.decode("latin-1") for t in tokens[opener + 1 : close] if t.text != b",")
+    if opener <= last and tokens[opener].text == b"(" and tokens[opener].start == tokens[name].end:
+        close = file.scopes.pair.get(opener, -1)
+        if close < 0:
+            return
+        params = tuple(_text(t) for t in tokens[opener + 1 : close] if t.text != b",")
         first = close + 1
-    yield tokens[name].text.decode("latin-1"), Macro(file, params, first, last)
+    yield _text(tokens[name]), Macro(file, _text(tokens[name]), params, first, last)
 
 
 def _constants(file: File, first: int) -> Iterator[tuple[str, Definition]]:
-    tokens = file.view.tokens
-    end = next((j for j in range(first, min(len(tokens), first + 400)) if tokens[j].text in (b";", b"}")), -1)
-    # braces of an initialiser may hold ; only in a lambda, which is not followed anyway
-    while end > 0 and tokens[end].text == b"}" and end + 1 < len(tokens) and tokens[end + 1].text == b";":
-        end += 1
-    if end < 0 or tokens[end].text != b";":
+    tokens, scopes = file.tokens, file.scopes
+    end = first
+    while end < len(tokens) and tokens[end].text != b";" and tokens[end].text != b"}":
+        end = scopes.pair.get(end, end) + 1 if tokens[end].text in (b"(", b"[", b"{") else end + 1
+    if end >= len(tokens) or tokens[end].text != b";":
         return
-    for local in read_locals(file.scopes, first, end):
+    for local in read_locals(scopes, first, end):
         if local.const and local.init[0] <= local.init[1] and local.style != "(":
-            yield local.text, Constant(file, local)
+            path = qualified_name(scopes, local.name)
+            yield local.text, Constant(file, path, local, _class_templates(scopes, local.name))
 
 
-def by_value_functions(definitions: Definitions, functions: Sequence[str] = ()) -> frozenset[str]:
-    """Names of functions at hand all of whose versions take every argument by value or by const reference."""
-    good: dict[str, bool] = {}
-    for file in definitions.files:
-        scopes = file.scopes
-        for block in scopes.blocks:
-            if block.kind is not BlockKind.FUNCTION or block.params < 0:
-                continue
-            name = function_name(scopes, block.params)
-            if name < 0:
-                continue
-            text = scopes.tokens[name].text.decode("latin-1")
-            fine = all(_by_value(scopes, p.first, p.last) for p in parameters(scopes, block.params))
-            good[text] = good.get(text, True) and fine
-        for fact in file.view.functions:
-            text = fact.name.rpartition("::")[2]
-            fine = all(
-                not p.spelled.rstrip().endswith("&") or p.spelled.lstrip().startswith("const ") for p in fact.params
-            )
-            good[text] = good.get(text, True) and fine
-    return frozenset({*(name for name, fine in good.items() if fine), *functions})
+def _enumerators(file: File, block: Block) -> Iterator[tuple[str, Definition]]:
+    tokens, scopes = file.tokens, file.scopes
+    words = [t for t in tokens[block.head : block.open] if t.kind is Kind.NAME]
+    scoped = any(t.text in (b"class", b"struct") for t in words)
+    at = next((i for i, t in enumerate(words) if t.text == b"enum"), -1)
+    name = next((_text(t) for t in words[at + 1 :] if t.text not in (b"class", b"struct")), "")
+    i = block.open + 1
+    while i < block.close:
+        if tokens[i].kind is Kind.NAME and tokens[i - 1].text in (b"{", b","):
+            path = qualified_name(scopes, i)
+            last = _text(tokens[i])
+            if name:
+                path = f"{path.removesuffix(last)}{name}::{last}"
+            yield last, Enumerator(file, path, i, scoped)
+        i = scopes.pair.get(i, i) + 1 if tokens[i].text in (b"(", b"{") else i + 1
+
+
+def _leaves_alone(file: File, name: str) -> Iterator[bool]:
+    """For every function or macro ``name``: does it take its arguments by value or const reference?"""
+    scopes, tokens = file.scopes, file.tokens
+    word = name.encode("latin-1")
+    for i, token in enumerate(tokens):
+        if token.text != word or token.kind is not Kind.NAME or not i or i + 1 >= len(tokens):
+            continue
+        before = tokens[i - 1]
+        declared = before.kind is Kind.NAME or before.text in (b"*", b"&", b">", b"::")
+        if declared and tokens[i + 1].text == b"(" and _outside(scopes, i) and not token.directive:
+            yield all(_by_value(scopes, p.first, p.last) for p in parameters(scopes, i + 1))
+    for definition in file.definitions.get(name, ()):
+        if isinstance(definition, Macro) and definition.params:
+            body = (definition.first, definition.last)
+            yield not any(writes(scopes, p, *body, lambda _: None) for p in (*definition.params, "__VA_ARGS__"))
+    for fact in file.view.functions:
+        if fact.name.rpartition("::")[2] == name:
+            yield all(not p.spelled.endswith("&") or p.spelled.lstrip().startswith("const ") for p in fact.params)
 
 
 def _by_value(scopes: Scopes, first: int, last: int) -> bool:

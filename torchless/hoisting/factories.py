@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from torchless.hoisting import numbers
-from torchless.hoisting.members import TORCH, shape_text
+from torchless.hoisting import arithmetic
+from torchless.hoisting.members import TORCH
 from torchless.hoisting.python import Text, string
+from torchless.hoisting.sizes import shape_text
 from torchless.hoisting.terms import (
     NOTHING,
     Array,
@@ -96,7 +97,7 @@ def as_array(term: Term, offset: int) -> Array:
 def _size(term: Term, offset: int) -> Scalar:
     if not isinstance(term, Scalar) or term.type.kind not in ("int", "bool"):
         raise Refused("a size that is no integer", offset)
-    value = numbers.convert(term, numbers.LONG, offset)
+    value = arithmetic.convert(term, arithmetic.LONG, offset)
     if term.type.kind == "bool" and term.constant is None:
         text = Text(f"int({term.text.text})")
         return replace(value, text=text, uses=value.uses | Uses(builtins=frozenset({"int"})))
@@ -137,23 +138,20 @@ def as_tensor(made: Made, offset: int) -> Tensor:
     return Tensor(None, made.shape, dtype, device, uses, contiguous=plain)
 
 
-def words(made: Made, offset: int) -> tuple[list[str], Uses]:
-    """The arguments of the Python call, positional ones first, and what they need."""
-    options, uses = made.options, TORCH
+def words(made: Made, offset: int) -> tuple[str, list[str], Uses]:
+    """The function of Python's torch, the arguments of the call, positional ones first, and what they need."""
+    made = _without_contiguous(made)
+    options, like, uses = made.options, made.like, TORCH
     out: list[str] = []
-    like = made.like
     if like is not None:
         if like.text is None:
             raise Refused("the tensor that this one is like is not one that Python has", offset)
         uses |= like.uses
         out.append(like.text.text)
-    else:
-        assert made.shape is not None
-        uses |= made.shape.uses
-        out.append(shape_text(made.shape).text)
-    if made.strides is not None:
-        uses |= made.strides.uses
-        out.append(shape_text(made.strides).text)
+    for array in (made.shape, made.strides):
+        if array is not None:
+            uses |= array.uses
+            out.append(shape_text(array).text)
     if made.fill is not None:
         uses |= made.fill.uses
         out.append(made.fill.text.text)
@@ -171,4 +169,13 @@ def words(made: Made, offset: int) -> tuple[list[str], Uses]:
         out.append(f"pin_memory={options.pinned.text.text}")
     if options.memory_format:
         out.append(f"memory_format=torch.{options.memory_format}")
-    return out, uses
+    return made.kind, out, uses
+
+
+def _without_contiguous(made: Made) -> Made:
+    """``empty_like(x.contiguous())`` says no more than the shape, the dtype and the device."""
+    like = made.like
+    if like is None or like.text is not None or not like.contiguous or like.sizes is None:
+        return made
+    options = replace(made.options, dtype=made.options.dtype or like.dtype, device=made.options.device or like.device)
+    return replace(made, kind=made.kind.removesuffix("_like"), shape=like.sizes, like=None, options=options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -28,10 +28,14 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An expression: its text and the level of its outermost operator."""
+    """An expression: its text and the level of its outermost operator.
+
+    ``opposite`` is the same comparison turned round, where there is one that is its exact contrary.
+    """
 
     text: str
     level: Level = Level.ATOM
+    opposite: str = field(default="", compare=False)
 
     def at(self, level: Level) -> str:
         """The text, in parentheses where it binds less tightly than ``level``."""
@@ -52,12 +56,21 @@ _OPERATORS = {
 _TIGHTER = {level: Level(level + 1) for level in Level if level < Level.ATOM}
 
 
+# The contrary of == is != for all values, NaN too; that of < is not >= for NaN.
+_OPPOSITES = {"==": "!=", "!=": "==", "is": "is not", "is not": "is"}
+
+
 def binary(operator: str, left: Text, right: Text) -> Text:
     """``left operator right``. Comparisons are never chained."""
     level = _OPERATORS[operator]
     first = _TIGHTER[level] if level is Level.COMPARE else level
     second = level if operator in ("and", "or") else _TIGHTER[level]
-    return Text(f"{left.at(first)} {operator} {right.at(second)}", level)
+    opposite = _OPPOSITES.get(operator, "")
+    return Text(
+        f"{left.at(first)} {operator} {right.at(second)}",
+        level,
+        f"{left.at(first)} {opposite} {right.at(second)}" if opposite else "",
+    )
 
 
 def negative(operand: Text) -> Text:
@@ -70,19 +83,11 @@ def inverted(operand: Text) -> Text:
     return Text(f"~{operand.at(Level.ATOM)}", Level.UNARY)
 
 
-_OPPOSITE = {" is not None": " is None", " is None": " is not None"}
-
-
 def negated(operand: Text) -> Text:
-    """``not operand``; a test for None is turned round instead."""
-    if operand.level is Level.NOT:
-        inner = operand.text.removeprefix("not ")
-        return Text(inner, Level.COMPARE if " " in inner else Level.ATOM)
-    if operand.level is Level.COMPARE:
-        for ending, opposite in _OPPOSITE.items():
-            if operand.text.endswith(ending) and operand.text.count(" is ") == 1:
-                return Text(operand.text.removesuffix(ending) + opposite, Level.COMPARE)
-    return Text(f"not {operand.at(Level.NOT)}", Level.NOT)
+    """``not operand``; a comparison that has an exact contrary is turned round instead."""
+    if operand.opposite:
+        return Text(operand.opposite, operand.level, operand.text)
+    return Text(f"not {operand.at(Level.NOT)}", Level.NOT, operand.at(Level.NOT))
 
 
 def conditional(condition: Text, then: Text, other: Text) -> Text:

@@ -21,7 +21,8 @@ class Refused(Exception):
 class Assumption:
     """What has to hold for the Python to give what the C++ gives: the value of ``expression`` fits the C++ ``type``.
 
-    For integers the type's bounds are ``low`` .. ``high``; for "float" the value is one that single precision holds.
+    For integers the type's bounds are ``low`` .. ``high``, for a "shift count" too; a "float" is one that single
+    precision holds, a "finite" one is no infinity and no NaN, a "nonzero" one is not zero.
     """
 
     expression: str
@@ -82,13 +83,17 @@ class CType:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number, a truth value or a string: its Python, its C++ type, the range an integer is known to lie in."""
+    """A number, a truth value or a string: its Python, its C++ type, the range an integer is known to lie in.
+
+    ``choices`` are the literals that a string is chosen from, the first whose condition holds; the last has none.
+    """
 
     text: Text
     type: CType
     low: int = 0
     high: int = 0
     uses: Uses = NOTHING
+    choices: tuple[tuple[Scalar | None, str], ...] = ()
 
     @property
     def constant(self) -> int | None:

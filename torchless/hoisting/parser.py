@@ -1,4 +1,4 @@
-"""C++ expressions over code tokens, as small frozen trees.
+"""Parses C++ expressions over code tokens.
 
 What is taken: literals, qualified names with template arguments, calls, members, subscripts, casts of every spelling,
 unary and binary operators, conditionals, brace lists, ``sizeof``. A lambda is kept as one opaque node. Everything else
@@ -7,145 +7,29 @@ raises NotAnExpression.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
+from torchless.hoisting import literals
+from torchless.hoisting.nodes import (
+    Binary,
+    Boolean,
+    Braces,
+    Call,
+    Cast,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Node,
+    NotAnExpression,
+    Number,
+    SizeOf,
+    String,
+    Ternary,
+    Unary,
+)
+from torchless.hoisting.spelling import BUILTIN_WORDS, is_builtin, is_type, split_template, type_text
 from torchless.text.lexer import Kind, Token, match_angle, match_forward
-
-
-class NotAnExpression(Exception):
-    """The tokens are no expression that is taken here. ``offset`` is the byte where it stops making sense."""
-
-    def __init__(self, reason: str, offset: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """Any expression. ``offset`` is the byte offset of its first token, or of a name's last component."""
-
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Number(Node):
-    """A number or a character: ``suffix`` in lower case (``ul``, ``f``), ``is_decimal`` as C++ types literals."""
-
-    value: int | float
-    suffix: str = ""
-    is_decimal: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Boolean(Node):
-    """``true`` or ``false``."""
-
-    value: bool
-
-
-@dataclass(frozen=True, slots=True)
-class String(Node):
-    """String literals that stand beside each other, joined."""
-
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Name(Node):
-    """A name as spelled (``std::max``, no leading ::), with its last component's template arguments as text."""
-
-    text: str
-    template: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Member(Node):
-    """``object.name`` or ``object->name``."""
-
-    object: Node
-    name: str
-    arrow: bool = False
-    template: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Node):
-    """``callee(arguments)``, ``callee{arguments}`` with ``braces``."""
-
-    callee: Node
-    arguments: tuple[Node, ...]
-    braces: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Index(Node):
-    """``object[index]``."""
-
-    object: Node
-    index: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Cast(Node):
-    """``static_cast<type>(operand)`` and its kin, ``(type)operand``, ``type(operand)`` of a builtin type.
-
-    ``kind`` is the keyword, or "c".
-    """
-
-    kind: str
-    type: str
-    operand: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Unary(Node):
-    """``operator operand``."""
-
-    operator: str
-    operand: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Binary(Node):
-    """``left operator right``, without assignments."""
-
-    operator: str
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Ternary(Node):
-    """``condition ? then : other``."""
-
-    condition: Node
-    then: Node
-    other: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Braces(Node):
-    """``{a, b}``."""
-
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SizeOf(Node):
-    """``sizeof(what)``: the text between the parentheses, and the expression that it may be (None: a type only)."""
-
-    what: str
-    operand: Node | None
-
-
-@dataclass(frozen=True, slots=True)
-class Lambda(Node):
-    """A lambda, opaque."""
 
 
 def parse(tokens: Sequence[Token], first: int, last: int) -> Node:
@@ -167,11 +51,7 @@ def parse(tokens: Sequence[Token], first: int, last: int) -> Node:
     return node
 
 
-BUILTIN_WORDS = frozenset({"bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double"})
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
-_FIXED = re.compile(
-    r"(?:std::)?u?int(?:_fast|_least)?(?:8|16|32|64)_t|(?:std::)?(?:size_t|ptrdiff_t|u?intptr_t)|ssize_t"
-)
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("||", "or"),
     ("&&", "and"),
@@ -186,21 +66,10 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 )
 _WORDS = {"or": "||", "and": "&&", "bitor": "|", "xor": "^", "bitand": "&", "not_eq": "!=", "not": "!", "compl": "~"}
 _ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-_TYPE_WORDS = frozenset({"const", "volatile", "typename", "struct", "class", "enum"})
 _NOT_NAMES = frozenset(
     {"new", "delete", "throw", "co_await", "co_yield", "requires", "typeid", "noexcept", "alignof", "decltype",
      "operator", "this", "return", "goto", "case"}
 )  # fmt: skip
-
-
-def type_text(tokens: Sequence[Token]) -> str:
-    """A type as one text: words apart by single blanks, everything else close up, a leading :: out."""
-    out = ""
-    for token in tokens:
-        word = token.text.decode("latin-1")
-        glue = out and (out[-1].isalnum() or out[-1] in "_>") and (word[0].isalnum() or word[0] == "_")
-        out += f" {word}" if glue else word
-    return out.removeprefix("::")
 
 
 class _Parser:
@@ -392,10 +261,10 @@ class _Parser:
         kind, text, offset = self.kind(), self.peek(), self.offset()
         if kind is Kind.NUMBER:
             self.at += 1
-            return _number(text, offset)
+            return literals.number(text, offset)
         if kind is Kind.CHAR:
             self.at += 1
-            return _character(text, offset)
+            return literals.character(text, offset)
         if kind is Kind.STRING:
             return self._strings(offset)
         if text == "(":
@@ -424,7 +293,7 @@ class _Parser:
     def _strings(self, offset: int) -> Node:
         value = ""
         while self.kind() is Kind.STRING:
-            value += _string(self.peek(), self.offset())
+            value += literals.string(self.peek(), self.offset())
             self.at += 1
         return String(offset, value)
 
@@ -494,98 +363,3 @@ class _Parser:
                 return Cast(offset, "c", name, Number(offset, 0))
             raise NotAnExpression("a number cannot be made of several values", offset)
         return Name(offset, name, template)
-
-
-def split_template(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Template arguments (the tokens between < and >) as texts."""
-    out: list[str] = []
-    depth = start = 0
-    for i, token in enumerate(tokens):
-        if token.text in (b"<", b"(", b"["):
-            depth += 1
-        elif token.text in (b">", b")", b"]"):
-            depth -= 1
-        elif token.text == b"," and depth == 0:
-            out.append(type_text(tokens[start:i]))
-            start = i + 1
-    out.append(type_text(tokens[start:]))
-    return tuple(out)
-
-
-def is_type(tokens: Sequence[Token]) -> bool:
-    """Could these tokens be a type: names, ::, template arguments, const, and * or & at the end?"""
-    named = False
-    for i, token in enumerate(tokens):
-        if token.kind is Kind.NAME:
-            named = True
-        elif token.text in (b"*", b"&"):
-            if any(t.text not in (b"*", b"&", b"const") for t in tokens[i:]):
-                return False
-        elif token.text not in (b"::", b"<", b">", b","):
-            return False
-    if not named:
-        return False
-    words = [t.text.decode("latin-1") for t in tokens if t.kind is Kind.NAME]
-    adjacent = [
-        (a.text.decode("latin-1"), b.text.decode("latin-1"))
-        for a, b in pairwise(tokens)
-        if a.kind is Kind.NAME and b.kind is Kind.NAME
-    ]
-    if any(word in ("true", "false") for word in words):
-        return False
-    return all((a in BUILTIN_WORDS and b in BUILTIN_WORDS) or a in _TYPE_WORDS or b in _TYPE_WORDS for a, b in adjacent)
-
-
-def is_builtin(text: str) -> bool:
-    """True for the spelling of a number type (``unsigned long``, ``std::size_t``, ``const int``), no pointer."""
-    words = [w for w in text.split() if w not in ("const", "volatile")]
-    if not words:
-        return False
-    return all(w in BUILTIN_WORDS for w in words) or (len(words) == 1 and _FIXED.fullmatch(words[0]) is not None)
-
-
-_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlLzZ]*)")
-_FLOAT = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fFlL]?)")
-
-
-def _number(text: str, offset: int) -> Number:
-    plain = text.replace("'", "")
-    m = _INTEGER.fullmatch(plain)
-    if m:
-        digits = m[1].lower()
-        if digits.startswith("0x"):
-            return Number(offset, int(digits, 16), m[2].lower(), is_decimal=False)
-        if digits.startswith("0b"):
-            return Number(offset, int(digits, 2), m[2].lower(), is_decimal=False)
-        if digits.startswith("0") and len(digits) > 1:
-            return Number(offset, int(digits, 8), m[2].lower(), is_decimal=False)
-        return Number(offset, int(digits), m[2].lower())
-    m = _FLOAT.fullmatch(plain)
-    if m:
-        return Number(offset, float(m[1]), m[2].lower())
-    raise NotAnExpression(f"the number {text} is not understood", offset)
-
-
-_ESCAPES = re.compile(r"\\(?:[abfnrtv\\'\"?0]|x[0-9a-fA-F]{1,2}(?![0-9a-fA-F]))")
-
-
-def _unescaped(text: str, offset: int) -> str:
-    """The text between quotes, escapes replaced."""
-    rest = _ESCAPES.sub("", text)
-    if "\\" in rest or "\n" in rest or any(ord(c) > 126 for c in text):
-        raise NotAnExpression("this text is not understood", offset)
-    quoted = text.replace('\\"', '"').replace("\\?", "?").replace('"', '\\"')
-    return str(ast.literal_eval(f'"{quoted}"'))
-
-
-def _string(text: str, offset: int) -> str:
-    if not text.startswith('"') or not text.endswith('"') or len(text) < 2:
-        raise NotAnExpression("this text is not understood", offset)
-    return _unescaped(text[1:-1], offset)
-
-
-def _character(text: str, offset: int) -> Number:
-    value = _unescaped(text[1:-1], offset) if text.startswith("'") and text.endswith("'") else ""
-    if len(value) != 1:
-        raise NotAnExpression("this character is not understood", offset)
-    return Number(offset, ord(value), "char")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from torchless.hoisting.expressions import Number
+from torchless.hoisting.nodes import Number
 from torchless.hoisting.python import (
     Level,
     Text,
@@ -21,6 +21,7 @@ from torchless.hoisting.python import (
     inverted,
     negated,
     negative,
+    string,
 )
 from torchless.hoisting.terms import (
     BOOL,
@@ -213,7 +214,7 @@ def as_truth(value: Scalar, offset: int) -> Scalar:
     return truth(binary("!=", value.text, Text(zero)), value.uses)
 
 
-def promoted(value: Scalar, offset: int) -> Scalar:
+def promoted(value: Scalar) -> Scalar:
     """Integral promotion."""
     if value.type.kind == "bool":
         known = value.constant
@@ -230,7 +231,7 @@ def common_type(left: Scalar, right: Scalar, offset: int) -> CType:
     if "float" in (left.type.kind, right.type.kind):
         floats = [v.type for v in (left, right) if v.type.kind == "float"]
         return max(floats, key=lambda t: t.rank)
-    a, b = promoted(left, offset).type, promoted(right, offset).type
+    a, b = promoted(left).type, promoted(right).type
     if a.signed == b.signed:
         return a if a.rank >= b.rank else b
     signed, unsigned = (a, b) if a.signed else (b, a)
@@ -252,7 +253,7 @@ def operate(operator: str, left: Scalar, right: Scalar, offset: int) -> Scalar:
     if operator in _COMPARISONS:
         return _compare(operator, left, right, offset)
     if operator in ("<<", ">>"):
-        return _shift(operator, promoted(left, offset), promoted(right, offset), offset)
+        return _shift(operator, promoted(left), promoted(right), offset)
     kind = common_type(left, right, offset)
     if kind.kind == "float":
         return _float_operation(operator, left, right, kind, offset)
@@ -260,8 +261,8 @@ def operate(operator: str, left: Scalar, right: Scalar, offset: int) -> Scalar:
         masked = _mask(left, right, kind, offset)
         if masked is not None:
             return masked
-    a = convert(promoted(left, offset), kind, offset)
-    b = convert(promoted(right, offset), kind, offset)
+    a = convert(promoted(left), kind, offset)
+    b = convert(promoted(right), kind, offset)
     if operator in ("+", "-", "*"):
         return _sum_or_product(operator, a, b, kind, offset)
     if operator in ("/", "%"):
@@ -276,15 +277,50 @@ def _compare(operator: str, left: Scalar, right: Scalar, offset: int) -> Scalar:
     if left.type.kind == right.type.kind == "string":
         if operator not in ("==", "!="):
             raise Refused("the order of texts is not translated", offset)
-        return truth(binary(operator, left.text, right.text), uses)
+        same = _same_string(left, right) or truth(binary("==", left.text, right.text), uses)
+        return same if operator == "==" else unary("!", same, offset)
     kind = common_type(left, right, offset)
-    a, b = convert(promoted(left, offset), kind, offset), convert(promoted(right, offset), kind, offset)
+    a, b = convert(promoted(left), kind, offset), convert(promoted(right), kind, offset)
     uses = a.uses | b.uses
     if kind.kind == "int":
         answer = _known_comparison(operator, a, b)
         if answer is not None:
             return TRUE if answer else FALSE
-    return truth(binary(operator, a.text, b.text), uses)
+    text = binary(operator, a.text, b.text)
+    if kind.kind == "int" and operator in _CONTRARY:
+        text = replace(text, opposite=binary(_CONTRARY[operator], a.text, b.text).text)
+    return truth(text, uses)
+
+
+# Of integers: floating numbers may be NaN.
+_CONTRARY = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _same_string(left: Scalar, right: Scalar) -> Scalar | None:
+    """``left == right`` where one is a literal and the other one of several: the conditions under which it is that."""
+    for one, other in ((left, right), (right, left)):
+        if len(other.choices) == 1 and one.choices:
+            wanted = other.choices[0][1]
+            found = TRUE if one.choices[-1][1] == wanted else FALSE
+            for condition, value in reversed(one.choices[:-1]):
+                assert condition is not None
+                found = _truth_choice(condition, TRUE if value == wanted else FALSE, found, condition.uses | found.uses)
+            return found
+    return None
+
+
+def string_literal(value: str) -> Scalar:
+    """A text that is always the same."""
+    return Scalar(string(value), STRING, choices=((None, value),))
+
+
+def _string_choice(condition: Scalar, then: Scalar, other: Scalar) -> Scalar:
+    uses = condition.uses | then.uses | other.uses
+    choices: tuple[tuple[Scalar | None, str], ...] = ()
+    if then.choices and other.choices:
+        first = tuple((condition if c is None else both(condition, c), value) for c, value in then.choices)
+        choices = (*first, *other.choices)
+    return Scalar(conditional(condition.text, then.text, other.text), STRING, uses=uses, choices=choices)
 
 
 def _known_comparison(operator: str, a: Scalar, b: Scalar) -> bool | None:
@@ -378,7 +414,7 @@ def _mask(left: Scalar, right: Scalar, kind: CType, offset: int) -> Scalar | Non
     for value, mask in ((left, right), (right, left)):
         known = mask.constant
         if known is not None and known < 0 and not kind.signed and value.low >= 0:
-            value = convert(promoted(value, offset), kind, offset)
+            value = convert(promoted(value), kind, offset)
             text = binary("&", value.text, integer(known))
             return Scalar(text, kind, 0, value.high, value.uses)
     return None
@@ -403,9 +439,11 @@ def _float_operation(operator: str, left: Scalar, right: Scalar, kind: CType, of
     if operator not in ("+", "-", "*", "/"):
         raise Refused(f"the operator {operator} is not known for floating numbers", offset)
     a, b = _plain_float(left, offset), _plain_float(right, offset)
-    if operator == "/" and (float_value(b) or 0.0) == 0.0:
-        raise Refused("a division of floating numbers by what may be zero is not an error in C++", offset)
-    return Scalar(binary(operator, a.text, b.text), DOUBLE, uses=a.uses | b.uses)
+    uses = a.uses | b.uses
+    if operator == "/" and not float_value(b):
+        # C++ goes on with an infinity, Python raises
+        uses |= Uses(assumptions=frozenset({Assumption(b.text.text, "nonzero")}))
+    return Scalar(binary(operator, a.text, b.text), DOUBLE, uses=uses)
 
 
 def _plain_float(value: Scalar, offset: int) -> Scalar:
@@ -425,7 +463,7 @@ def unary(operator: str, value: Scalar, offset: int) -> Scalar:
         if operator == "~":
             raise Refused("the operator ~ is not known for floating numbers", offset)
         return value if operator == "+" else replace(value, text=negative(value.text))
-    value = promoted(value, offset)
+    value = promoted(value)
     kind = value.type
     if operator == "+":
         return value
@@ -449,7 +487,7 @@ def select(condition: Scalar, then: Scalar, other: Scalar, offset: int) -> Scala
         return _arm(then, other, offset) if condition.constant else _arm(other, then, offset)
     uses = condition.uses | then.uses | other.uses
     if then.type.kind == other.type.kind == "string":
-        return Scalar(conditional(condition.text, then.text, other.text), STRING, uses=uses)
+        return _string_choice(condition, then, other)
     kind = then.type if then.type == other.type else common_type(then, other, offset)
     a, b = convert(then, kind, offset), convert(other, kind, offset)
     uses = condition.uses | a.uses | b.uses

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-from torchless.hoisting import numbers
+from torchless.hoisting import arithmetic
 from torchless.hoisting.factories import as_array
-from torchless.hoisting.python import string
 from torchless.hoisting.terms import (
-    STRING,
     TRUE,
     Array,
     Device,
@@ -56,7 +54,7 @@ def kind_of(spelled: str) -> str:
     """A word for a type without specifiers: number, tensor, optional, string, array, dtype, options ..., ""."""
     last = spelled.rpartition("::")[2]
     root = spelled.partition("::")[0] if "::" in spelled else ""
-    if numbers.number_type(_LIBRARY_TYPES.get(spelled, spelled)) is not None:
+    if arithmetic.number_type(_LIBRARY_TYPES.get(spelled, spelled)) is not None:
         return "number"
     if spelled in ("auto", "decltype(auto)"):
         return "auto"
@@ -99,7 +97,7 @@ def default(spelled: str, offset: int) -> Term:
     if kind in ("tensor", "optional"):
         return Null()
     if kind == "string":
-        return Scalar(string(""), STRING)
+        return arithmetic.string_literal("")
     if kind == "array":
         return Array(())
     if kind == "options":
@@ -115,10 +113,10 @@ def coerce(term: Term, spelled: str, offset: int) -> Term:
     if kind == "auto":
         return term
     if kind == "number":
-        target = numbers.number_type(number_of(spelled))
+        target = arithmetic.number_type(number_of(spelled))
         assert target is not None
         if isinstance(term, Scalar):
-            return numbers.convert(term, target, offset)
+            return arithmetic.convert(term, target, offset)
         if isinstance(term, Optional) and target.kind == "bool":
             return term.present
     if kind == "optional":
