@@ -308,3 +308,47 @@ def test_line_ends_and_tabs_stay(ends: str) -> None:
     )
     assert ends == "\n" or "\n" not in new.replace("\r\n", "")
     compile(new, "gen.py", "exec")
+
+
+def test_a_macro_printed_by_a_helper_stands_in_the_header_that_the_script_writes() -> None:
+    script = '''
+class Writer:
+    def emit(self, out, macro, names):
+        out.append(f"\\n#define {macro}() \\\\\\n")
+        out.append("    { \\\\\\n")
+        for n in names:
+            out.append(f'        {{"{n}", &{n}}}, \\\\\\n')
+        out.append("    }\\n")
+
+    def write(self, names):
+        out = ["""#pragma once
+#include "shapes.h"
+"""]
+        for n in names:
+            out.append(f'extern "C" void {n}(void* out, int n);\\n')
+        for macro, some in {"GENERATE_WIDE_LOOKUP_TABLE": names}.items():
+            self.emit(out, macro, some)
+        (self.path / "wide_lookup.h").write_text("".join(out))
+'''
+    source = """#include <string>
+#include <unordered_map>
+#include "wide_lookup.h"
+const std::unordered_map<std::string, WideFn>& table()
+{
+    static const std::unordered_map<std::string, WideFn> t = GENERATE_WIDE_LOOKUP_TABLE();
+    return t;
+}
+WideFn find(const std::string& name)
+{
+    auto it = table().find(name);
+    return it != table().end() ? it->second : nullptr;
+}
+"""
+    shapes = "#pragma once\nusing WideFn = void (*)(void*, int);\n"
+    files = {"csrc/wide.cu": source, "csrc/gen.py": script, "csrc/shapes.h": shapes}
+    (found,) = offered(files, ("csrc/gen.py",), everything=True)
+    assert not any(f.blocks for f in found.findings)
+    assert dict(found.stand_ins) == {
+        "csrc/wide_lookup.h": b'#pragma once\n#include "shapes.h"\n'
+        b'#define GENERATE_WIDE_LOOKUP_TABLE() {{"a", nullptr}, {"b", nullptr}}\n'
+    }

@@ -225,8 +225,10 @@ def _written(
             break
         opening += text.code  # "{" may come in a piece of its own
     braced, parameters = _macro_head(opening, macro)
-    includes = tuple(re.findall(r"^[ \t]*#[ \t]*include[^\n]*", head.text.code, re.M))
-    header = head.header or _file_name(script, statement) or _header_in(script, function)
+    includes = _includes(script, head.text.code)
+    header = (
+        head.header or _file_name(script, statement) or _header_in(script, function) or _header_in(script, script.tree)
+    )
     loops = [s for s in behind if isinstance(s, ast.For) and not _inside_any(script, s, behind)]
     sources = _row_sources(script, behind, target[0], head.bound)
     if len(sources) > 1:
@@ -259,6 +261,15 @@ def _written(
             at = script.span(loop)
             return Printer(script.path, head.opened_by, at, found, tuple(edits), braced, parameters, includes, header)
     return _spread(script, head, statement, macro, (braced, parameters, includes), layout)
+
+
+def _includes(script: Script, opening: str) -> tuple[str, ...]:
+    """The include lines of the header that starts with ``opening``; where that is a piece of it, of all headers."""
+    pattern = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.M)
+    if "#pragma once" in opening or pattern.search(opening):
+        return tuple(pattern.findall(opening))
+    texts = [text.code for text in script.strings if "#pragma once" in text.code]
+    return tuple(dict.fromkeys(line for text in texts for line in pattern.findall(text)))
 
 
 def _row_sources(script: Script, behind: Sequence[ast.stmt], target: str, bound: Mapping[str, Text]) -> list[ast.stmt]:

@@ -1,0 +1,193 @@
+"""What generators print before `torchless migrate --select TL512` and after: the same instances, keys and functions?
+
+    python benchmarks/generators.py BEFORE AFTER [--python PYTHON] [--arch gfx950] [--modules gemm_a8w8,...]
+
+BEFORE and AFTER are two versions of one checkout. The generator commands of the JIT configuration are run in both, with
+a stand-in for hipconfig and no GPU. Compared are the files that are printed, and in them the rows of each look-up
+table: as sets of (key, function), and in AFTER their order and that no key stands twice. PYTHON must have what the
+generators import (pandas). Exits with 1 when anything but the order of rows differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HIPCONFIG = "#!/bin/sh\necho 7.0.0-0\n"
+CONFIGS = "aiter/configs"
+_PART = re.compile(r'"([^"]*)"|(-?\d+)')
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a generator command of the configuration is evaluated with; tuned shapes are read where they lie."""
+
+    root: Path
+
+    def __getattr__(self, name: str) -> str:
+        stem = {
+            "AITER_CONFIG_GEMM_A4W4_FILE": "a4w4_blockscale_tuned_gemm",
+            "AITER_CONFIG_GEMM_A8W8_FILE": "a8w8_tuned_gemm",
+            "AITER_CONFIG_GEMM_A8W8_BPRESHUFFLE_FILE": "a8w8_bpreshuffle_tuned_gemm",
+            "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_FILE": "a8w8_blockscale_tuned_gemm",
+            "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE_FILE": "a8w8_blockscale_bpreshuffle_tuned_gemm",
+            "AITER_CONFIG_A8W8_BATCHED_GEMM_FILE": "a8w8_tuned_batched_gemm",
+            "AITER_CONFIG_BF16_BATCHED_GEMM_FILE": "bf16_tuned_batched_gemm",
+        }.get(name)
+        if stem is None:
+            raise AttributeError(name)
+        return str(self.root / CONFIGS / f"{stem}.csv")
+
+
+def commands(root: Path, config: Path) -> Iterator[tuple[str, str]]:
+    """(module, command with {0} for the output folder) of every generator that prints a look-up table."""
+    csrc = config.parents[2] / "csrc" if (config.parents[2] / "csrc").is_dir() else root / "csrc"
+    names = {
+        "AITER_CSRC_DIR": str(csrc),
+        "AITER_META_DIR": str(csrc.parent),
+        "AITER_ROOT_DIR": str(root),
+        "AITER_CONFIGS": Names(root),
+        "os": os,
+    }
+    for module, entry in json.loads(config.read_text()).items():
+        listed = entry.get("blob_gen_cmd", "")
+        for text in listed if isinstance(listed, list) else [listed]:
+            if "gen_instances" not in text and "moe_aux" not in text:
+                continue
+            try:
+                yield module, eval(text, names)  # as the JIT does
+            except Exception as error:  # a name that only the JIT knows: said, not hidden
+                print(f"{module}: {text} is not read here ({error})", file=sys.stderr)
+
+
+def printed(command: str, python: str, environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """(text of each file that the command prints, by its path in the output folder; why it failed)."""
+    with tempfile.TemporaryDirectory() as scratch:
+        blob = Path(scratch, "module", "blob")
+        blob.mkdir(parents=True)
+        words = command.replace("{}", str(blob)).replace("{0}", str(blob)).split()
+        done = subprocess.run([python, *words], env=dict(environment), capture_output=True, text=True, check=False)
+        if done.returncode:
+            return {}, (done.stderr.strip().splitlines() or ["no message"])[-1]
+        files = {p.relative_to(blob).as_posix(): p.read_text() for p in sorted(blob.rglob("*")) if p.is_file()}
+        return {path: text.replace(scratch, "") for path, text in files.items()}, ""
+
+
+def tables(text: str) -> dict[str, list[tuple[Key, str]]]:
+    """The rows (key, function) of each macro whose body is rows, in their order, by the macro's name and number."""
+    out: dict[str, list[tuple[Key, str]]] = {}
+    for number, part in enumerate(re.split(r"^\s*#\s*define\s+", text, flags=re.M)[1:]):
+        name = re.match(r"\w+", part)
+        body = re.match(r"(?:.*\\\n)*.*", part)
+        assert name is not None and body is not None
+        # a row may go over several lines
+        flat = re.sub(r"\s*\\\n\s*", " ", body.group())
+        rows = re.findall(r'\{\s*(\{[^{}]*\}|"[^"]*"|-?\d+)\s*,\s*([^{}]+?)\s*\}\s*(?:,|\})', flat)
+        if rows:
+            out[f"{name.group()}#{number}"] = [(key_of(key), function) for key, function in rows]
+    return out
+
+
+def key_of(spelled: str) -> Key:
+    """A key as C++ orders it: numbers as numbers, texts by bytes."""
+    return tuple(text if number == "" else int(number) for text, number in _PART.findall(spelled))
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    """What differs beyond the order of rows and rows that stood twice."""
+    if old.keys() != new.keys():
+        yield f"other files: {sorted(old.keys() ^ new.keys())[:3]}"
+    for path in sorted(old.keys() & new.keys()):
+        before, after = tables(old[path]), tables(new[path])
+        if not before or old[path] == new[path]:
+            if old[path] != new[path]:
+                yield f"{path} differs"
+            continue
+        if sorted(set(map(str.strip, old[path].splitlines()))) != sorted(set(map(str.strip, new[path].splitlines()))):
+            yield f"{path}: other lines"
+        for name in sorted(before.keys() | after.keys()):
+            first: dict[Key, str] = {}
+            for key, function in before.get(name, ()):
+                first.setdefault(key, function)
+            if first != dict(after.get(name, ())):
+                yield f"{path}: {name} has other rows"
+
+
+def disorder(files: Mapping[str, str]) -> Iterator[str]:
+    """The tables that are not sorted, or hold a key twice."""
+    for path, text in files.items():
+        for name, rows in tables(text).items():
+            keys = [key for key, _ in rows]
+            if any(not a < b for a, b in itertools.pairwise(keys)):
+                yield f"{path}: {name}"
+
+
+def counted(files: Mapping[str, str]) -> tuple[int, int]:
+    """(sources that are printed, rows of tables)."""
+    sources = sum(path.endswith((".cu", ".cpp")) for path in files)
+    return sources, sum(len(rows) for text in files.values() for rows in tables(text).values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--arch", default="gfx950")
+    parser.add_argument("--modules", default="", help="only modules whose names hold one of these")
+    options = parser.parse_args(arguments)
+    wanted = [word for word in options.modules.split(",") if word]
+    failed = False
+    print("| module | sources | rows before | rows after | sorted before | sorted after | the same |")
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as scratch:
+        tool = Path(scratch, "hipconfig")
+        tool.write_text(HIPCONFIG)
+        tool.chmod(0o755)
+        environment = {
+            **os.environ,
+            "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}",
+            "GPU_ARCHS": options.arch,
+            "CU_NUM": "304" if options.arch == "gfx942" else "256",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        listed = [dict_of(root.resolve()) for root in (options.before, options.after)]
+        for name in listed[0]:
+            if wanted and not any(word in name for word in wanted):
+                continue
+            (old, why), (new, why_not) = (printed(each[name], options.python, environment) for each in listed)
+            if why or why_not:
+                print(f"| {name} | | | | | | not run: {why or why_not} |", flush=True)
+                failed = failed or bool(why) != bool(why_not)
+                continue
+            found, wrong = list(differences(old, new)), list(disorder(new))
+            failed = failed or bool(found or wrong)
+            rows = f"{counted(old)[0]} | {counted(old)[1]} | {counted(new)[1]}"
+            sorted_before = "no" if any(disorder(old)) else "yes"
+            answer = "; ".join(found) or "yes"
+            print(f"| {name} | {rows} | {sorted_before} | {'; '.join(wrong) or 'yes'} | {answer} |", flush=True)
+    return int(failed)
+
+
+def dict_of(root: Path) -> dict[str, str]:
+    """Command by module (numbered where a module has several)."""
+    config = next(p for p in (root / "aiter/jit/optCompilerConfig.json",) if p.is_file())
+    out: dict[str, str] = {}
+    for module, command in commands(root, config):
+        name = module.removeprefix("module_")
+        out[name if name not in out else f"{name}+"] = command
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())
