@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,33 @@ from torchless.plan.decide import Draft, Reader
 from torchless.plan.optional import further_units, nothing_seen
 from torchless.plan.outcome import placed, unit_of
 from torchless.plan.remarks import remarks
-from torchless.plan.rounds import chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
+from torchless.plan.rounds import Grouped, chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Project
 from torchless.project.target import read_target
 from torchless.remembered import change_of, edit_of, encode, finding_of, is_watched, recall, result_key
 from torchless.remembered import unit_of as unit_from
 from torchless.rules.load import load_rules, rules_dir
-from torchless.rules.model import RuleError
-from torchless.selection import SelectionError, select
+from torchless.rules.model import RuleError, Ruleset
+from torchless.selection import Selection, SelectionError, select
 from torchless.text.writer import FileChange
 from torchless.units.build import Grouping
 from torchless.units.build import why_joined as chain_of_reasons
 from torchless.verify.answer import Verified
 from torchless.workers import parse
 
-__all__ = ["FileChange", "MigrateOptions", "MigrateResult", "Progress", "UsageError", "migrate", "why_joined"]
+__all__ = [
+    "FileChange",
+    "MigrateOptions",
+    "MigrateResult",
+    "Prepared",
+    "Progress",
+    "UsageError",
+    "migrate",
+    "prepare",
+    "settle",
+    "why_joined",
+]
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,10 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
         linted, others = selected_lints(options), selects_others(options)
     except RuleError as error:
         raise UsageError(str(error)) from None
-    result, opened = _migrate(options, start, progress, began) if others else (_NOTHING, frozenset[str]())
+    result, opened = _NOTHING, frozenset[str]()
+    if others:
+        prepared = prepare(options, start, progress)
+        result, opened = settle(prepared, progress, began=began), prepared.opened
     if linted:
         mended = mend(options, linted, start, progress, result.changes)
         result = replace(with_mended(result, mended), seconds=time.monotonic() - began)
@@ -117,10 +131,27 @@ def _decode(row: list[Any]) -> MigrateResult:
     )
 
 
-def _migrate(
-    options: MigrateOptions, start: Path, progress: Progress, began: float
-) -> tuple[MigrateResult, frozenset[str]]:
-    """The result, and every file that was opened on the way to it."""
+@dataclass(frozen=True)
+class Prepared:
+    """A migration of which everything is known but what becomes of its units: settle() tells, as often as one likes."""
+
+    project: Project
+    selection: Selection
+    ruleset: Ruleset
+    options: MigrateOptions
+    mergeable: bool
+    seen: Grouped
+    drafts: tuple[Draft, ...]
+    remarks: tuple[Finding, ...]
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """Every file that was opened on the way."""
+        return frozenset(path for tu in self.seen.analysis.tus for path in tu.opened)
+
+
+def prepare(options: MigrateOptions, start: Path, progress: Progress) -> Prepared:
+    """Read, parse and group what ``options`` select; lints are left out. Raises UsageError."""
     try:
         project = load(start, options.paths)
         selection = select(project, start, options.paths, options.modules, options.exclude, options.force_exclude)
@@ -142,8 +173,21 @@ def _migrate(
         raise UsageError(str(error)) from None
     drafts = drafts_of(chosen_groups(seen.grouping, selection), seen, options)
     further = further_units(analyst, seen, ruleset, options)
-    seen, analysis = further.seen, further.seen.analysis
-    drafts, assembled, proof = proved([*drafts, *further.drafts], seen, options, progress)
+    return Prepared(
+        project, selection, ruleset, options, mergeable, further.seen, (*drafts, *further.drafts), further.remarks
+    )
+
+
+def settle(prepared: Prepared, progress: Progress, held: Collection[str] = (), began: float = 0.0) -> MigrateResult:
+    """What becomes of the units, with those named in ``held`` left as they are.
+
+    ``began``: the time.monotonic() from which the seconds of the result count; by default they count from here.
+    """
+    began = began or time.monotonic()
+    project, selection, ruleset, seen = prepared.project, prepared.selection, prepared.ruleset, prepared.seen
+    analysis = seen.analysis
+    options = replace(prepared.options, held=tuple(sorted({*prepared.options.held, *held})))
+    drafts, assembled, proof = proved(prepared.drafts, seen, options, progress)
     read = Reader(analysis)
     looked_at = {e.path for d in drafts for e in d.group.entities} | selection.sources & analysis.views.keys()
     told = remarks(seen, drafts, options.dropped)
@@ -153,20 +197,19 @@ def _migrate(
     left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys()), *told]
     left = left if options.takes_torch_out else []
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
-    result = MigrateResult(
+    return MigrateResult(
         root=project.root,
         units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
-        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *further.remarks, *stale)),
+        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *prepared.remarks, *stale)),
         changes={path: change for path, change in changes.items() if change.old != change.new},
         edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
         found=_found(drafts),
         seconds=time.monotonic() - began,
         files_failed=tuple(sorted({f.path for f in analysis.findings if f.code in ("TL003", "TL006")})),
-        mergeable=mergeable,
+        mergeable=prepared.mergeable,
         notes=(*selection.notes, *_concerning(project, drafts)),
         grouping=seen.grouping,
     )
-    return result, frozenset(path for tu in analysis.tus for path in tu.opened)
 
 
 def why_joined(result: MigrateResult, a: str, b: str) -> str:
