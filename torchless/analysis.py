@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from torchless.facts.includes import IncludeGraph, graph_of, specs_of, torch_hea
 from torchless.facts.model import FileFacts, FunctionFact, TuFacts, TuSpec
 from torchless.facts.typing import FileView, make_view
 from torchless.model import Confidence, Finding, Tier
+from torchless.printed.sources import Printed
 from torchless.project.model import Project
 from torchless.selection import Selection, is_cpp
 from torchless.text.lexer import Kind
@@ -27,7 +28,8 @@ class Analysis:
 
     ``views`` holds every project file that could have torch in it; ``closures`` maps every source of the project to the
     project files it reaches, itself included; ``tus`` are the parsed units, in the order of their specs. ``specs``
-    gives every way to parse a source, parsed or not, with what the user adds to the command line.
+    gives every way to parse a source, parsed or not, with what the user adds to the command line. ``printed`` holds the
+    sources that are C++ in the strings of generators.
     """
 
     project: Project
@@ -38,6 +40,7 @@ class Analysis:
     tus: tuple[TuFacts, ...]
     findings: tuple[Finding, ...]
     specs: Callable[[str], Sequence[TuSpec]]
+    printed: Mapping[str, Printed] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -67,18 +70,25 @@ class Analyst:
         arch: str,
         defines: Sequence[str] = (),
         include_dirs: Sequence[str] = (),
+        printed: Mapping[str, Printed] | None = None,
     ) -> None:
         self.project = project
         self.selection = selection
+        self.printed = dict(printed or {})
         self.graph = graph_of(project)
         self._parse_many = parse_many
         self._arch = arch
         self._defines = tuple(defines)
         self._include_dirs = tuple(include_dirs)
-        self._texts = _Texts(Path(project.root))
+        self._texts = _Texts(Path(project.root), dict(project.printed))
         self._tus: dict[TuSpec, TuFacts] = {}
         known = {*project.sources, *project.headers}
         self.closures = {s: frozenset(known.intersection(self.graph.closure_of(s))) for s in project.sources}
+
+    @property
+    def root(self) -> Path:
+        """The project's root folder."""
+        return Path(self.project.root)
 
     def first_sources(self) -> frozenset[str]:
         """The sources that the selection means, with those of the same modules."""
@@ -103,7 +113,15 @@ class Analyst:
         views = _views(sorted(files | asked), self._texts, tus)
         findings = [*_parse_findings(tus), *self._texts.failures]
         return Analysis(
-            self.project, self.graph, self.selection, self.closures, views, tus, tuple(findings), self.specs
+            self.project,
+            self.graph,
+            self.selection,
+            self.closures,
+            views,
+            tus,
+            tuple(findings),
+            self.specs,
+            self.printed,
         )
 
     def parsed(self, sources: Iterable[str]) -> tuple[TuFacts, ...]:
@@ -136,9 +154,9 @@ def _ck_values(project: Project) -> tuple[bool, ...]:
 class _Texts:
     """File contents, read once; remembers what could not be read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, printed: Mapping[str, bytes]) -> None:
         self._root = root
-        self._sources: dict[str, SourceFile] = {}
+        self._sources = {path: SourceFile(path, data) for path, data in printed.items()}
         self._torchy: dict[str, bool] = {}
         self.failures: list[Finding] = []
 

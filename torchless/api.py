@@ -19,6 +19,7 @@ from torchless.options import MigrateOptions, Progress
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.optional import further_units, nothing_seen
 from torchless.plan.outcome import placed, unit_of
+from torchless.plan.printing import in_script, in_scripts, printed_for
 from torchless.plan.remarks import remarks
 from torchless.plan.rounds import Grouped, chosen_groups, drafts_of, grouped, left_in_foreign, left_includes, proved
 from torchless.project.discover import ProjectError, load, locate
@@ -160,6 +161,7 @@ def prepare(options: MigrateOptions, start: Path, progress: Progress) -> Prepare
         mergeable = not options.takes_torch_out or _require_target(project, options)
         if not mergeable:
             project = _with_bundled_target(project)
+        project, printed = printed_for(project, selection) if options.takes_torch_out else (project, {})
         analyst = Analyst(
             project,
             selection,
@@ -167,6 +169,7 @@ def prepare(options: MigrateOptions, start: Path, progress: Progress) -> Prepare
             arch=options.arch,
             defines=options.defines,
             include_dirs=options.include_dirs,
+            printed=printed,
         )
         seen = grouped(analyst, ruleset, options) if options.takes_torch_out else nothing_seen(analyst)
     except (ProjectError, SelectionError, RuleError, HeadersError) as error:
@@ -196,13 +199,16 @@ def settle(prepared: Prepared, progress: Progress, held: Collection[str] = (), b
     stale = seen.suppressor.stale(looked_at, lambda p: everything and not any(code.startswith(p) for code in linted))
     left = [*left_in_foreign(seen), *left_includes(seen, drafts, assembled.texts.keys()), *told]
     left = left if options.takes_torch_out else []
+    findings = (*analysis.findings, *left, *prepared.remarks, *stale)
     changes = {path: FileChange(read(path).data, text) for path, text in sorted(assembled.texts.items())}
     return MigrateResult(
         root=project.root,
-        units=tuple(unit_of(d, assembled, proof, analysis, options) for d in drafts),
-        findings=tuple(placed(f, read) for f in (*analysis.findings, *left, *prepared.remarks, *stale)),
-        changes={path: change for path, change in changes.items() if change.old != change.new},
-        edits=tuple(e for path in sorted(assembled.edits) for e in assembled.edits[path]),
+        units=in_scripts((unit_of(d, assembled, proof, analysis, options) for d in drafts), analysis),
+        findings=tuple(in_script(placed(f, read), analysis.printed, read) for f in findings),
+        changes={path: c for path, c in changes.items() if c.old != c.new and path not in analysis.printed},
+        edits=tuple(
+            e for path in sorted(assembled.edits) if path not in analysis.printed for e in assembled.edits[path]
+        ),
         found=_found(drafts),
         seconds=time.monotonic() - began,
         files_failed=tuple(sorted({f.path for f in analysis.findings if f.code in ("TL003", "TL006")})),

@@ -18,7 +18,8 @@ from torchless.verify.types import CheckJob, CheckResult, check_tus
 def parse(specs: Sequence[TuSpec], project: Project, options: MigrateOptions, progress: Progress) -> list[TuFacts]:
     """Facts of every unit: from the cache where it knows them, else parsed in worker processes and remembered."""
     root = Path(project.root)
-    cache = Cache(root, headers=options.headers) if options.cache else None
+    printed = dict(project.printed)
+    cache = Cache(root, headers=options.headers, overlays=printed) if options.cache else None
     known: dict[int, TuFacts] = {}
     if cache is not None:
         for i, spec in enumerate(specs):
@@ -32,6 +33,7 @@ def parse(specs: Sequence[TuSpec], project: Project, options: MigrateOptions, pr
             [specs[i] for i in missing],
             root,
             headers=options.headers,
+            overlays=printed,
             pch=pch,
             jobs=options.jobs,
             progress=lambda done, total: progress("parsing", done, total),

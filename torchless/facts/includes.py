@@ -259,7 +259,8 @@ def graph_of(project: Project, scan: Callable[[str], tuple[Include, ...]] | None
 
     A source that no module compiles gets the include folders that make its headers found, see ``sibling_dirs``.
     """
-    graph = IncludeGraph(Path(project.root), further_names=dict(project.further_names), scan=scan)
+    overlay = dict(project.printed)
+    graph = IncludeGraph(Path(project.root), None, overlay, dict(project.further_names), scan)
     for source, owners in modules_of(project).items():
         graph.units[source] = list(dict.fromkeys(module.include_dirs for module in owners))
     for source in orphans(project):

@@ -14,6 +14,7 @@ from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
 from torchless.plan.lent import idle_lenders, owners_of
 from torchless.plan.own_headers import own_headers
+from torchless.plan.written_back import written_back
 from torchless.rewrites.default_arguments import repeated_defaults
 from torchless.rewrites.includes import rewrite_includes
 from torchless.selection import is_cpp, is_header
@@ -26,7 +27,8 @@ class Assembled:
 
     ``texts``: new bytes by path; ``edits``: merged, by path; ``includes``: the findings about include lines, by path;
     ``conflicts``: why a unit had to be left out after all; ``beside``: of files in which include lines are all that
-    changes, the unit for whose sake.
+    changes, the unit for whose sake; ``stuck``: units that would have to change printed C++ in a way that the script
+    cannot be made to print, and why.
     """
 
     texts: Mapping[str, bytes]
@@ -34,6 +36,7 @@ class Assembled:
     includes: Mapping[str, tuple[Finding, ...]]
     conflicts: tuple[GroupConflict, ...]
     beside: Mapping[str, str] = field(default_factory=dict)
+    stuck: Mapping[str, Finding] = field(default_factory=dict)
 
 
 def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped: Dropped, settle: Settle) -> Assembled:
@@ -87,9 +90,13 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
     for path, edits in by_path.items():
         if path not in texts:
             texts[path] = apply(read(path).data, edits)
-    edits_of = {path: tuple(sorted(edits)) for path, edits in by_path.items()}
     beside = {path: name for path, name in beside.items() if path in texts}
-    return Assembled(texts, edits_of, includes, merged.conflicts, beside)
+    scripts, stuck = written_back(ahead, by_path, beside, analysis)
+    for script, made in scripts.items():
+        by_path[script] = [*by_path.get(script, ()), *made]
+        texts[script] = apply(read(script).data, by_path[script])
+    edits_of = {path: tuple(sorted(edits)) for path, edits in by_path.items()}
+    return Assembled(texts, edits_of, includes, merged.conflicts, beside, stuck)
 
 
 def _include_files(drafts: Sequence[Draft], analysis: Analysis) -> list[str]:

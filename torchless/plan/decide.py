@@ -8,10 +8,11 @@ from pathlib import PurePosixPath
 
 from torchless.analysis import Analysis
 from torchless.facts.model import FunctionFact
-from torchless.model import Edit, Finding, Tier
+from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.plan.collect import Dropped, Settle
 from torchless.plan.launching import Launching
 from torchless.plan.suppression import left_alone, may_go
+from torchless.printed.mapping import spans_in
 from torchless.project.model import Module, PyOp
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
@@ -92,7 +93,8 @@ def decide(
     if modules:
         taken = {op.function for op in analysis.project.ops}
         everything += develop_flags(ops, read, bound, read_style(analysis.root), taken)
-        everything += generated_torch(analysis.root, modules, read)
+        everything += generated_torch(analysis.root, modules, read, lambda path: spans_in(analysis.printed, path))
+        everything += _unknown_text(analysis, modules)
         brings = () if policy.dropped("TL704") or policy.dropped("TL102") else _edited_headers(findings)
         bindings = _bindings(analysis, modules, read, findings, brings)
         everything += bindings
@@ -110,6 +112,26 @@ def decide(
     unit = tuple(replace(f, unit=group.name) for f in everything)
     blocked = tuple(replace(f, unit=group.name) for f in blockers)
     return Draft(group, unit, edits, blocked, functions, flipped)
+
+
+def _unknown_text(analysis: Analysis, modules: Sequence[Module]) -> list[Finding]:
+    """A blocker for each place in printed C++ at which whole statements are put that were not found in the script."""
+    return [
+        Finding(
+            "TL801",
+            f"what {printed.script.path} puts here is known only when it runs",
+            path,
+            offset,
+            offset,
+            Tier.DISPLAY,
+            confidence=Confidence.SYNTACTIC,
+            blocks=True,
+            help="have the script format the text from strings that it names, or migrate it by hand",
+        )
+        for path in sorted({path for module in modules for path in module.sources})
+        if (printed := analysis.printed.get(path)) is not None
+        for offset in printed.template.unknown
+    ]
 
 
 def _unless_dropped(finding: Finding, policy: Policy) -> Finding:

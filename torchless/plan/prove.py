@@ -157,7 +157,8 @@ def _jobs(
         planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
         # what a build makes of one name may differ from module to module
         created = dict(file for paths, files in standing_in if not reached.isdisjoint(paths) for file in files)
-        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, tuple(sorted(created.items()))))
+        printed = tuple((path, code) for path, code in analysis.project.printed if path in reached)
+        jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, tuple(sorted(created.items())), printed))
     return jobs
 
 

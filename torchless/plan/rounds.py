@@ -16,6 +16,7 @@ from torchless.plan.launching import find_launching
 from torchless.plan.opus import define_in_units, guarded_headers, invert_at_root
 from torchless.plan.prove import Failure, Proof, prove
 from torchless.plan.suppression import Suppressor
+from torchless.plan.written_back import blocked_by
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites.include_lines import include_lines
 from torchless.rewrites.includes import INTEROP, is_torch_header
@@ -192,6 +193,10 @@ def proved(
         opened = _opened_guards(ahead, analysis, read, options, held)
         everything = [*ahead, *(d for d in opened if not d.blockers)]
         assembled = assemble(everything, analysis, read, options.dropped, settle)
+        if assembled.stuck:
+            drafts = [blocked_by(d, assembled.stuck[d.name]) if d.name in assembled.stuck else d for d in drafts]
+            ahead = [d for d in ahead if d.name not in assembled.stuck]
+            continue
         everything = [d for d in everything if d.name not in {c.group for c in assembled.conflicts}]
         proof = prove(
             everything,

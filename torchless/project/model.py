@@ -131,3 +131,4 @@ class Project:
     ck_dir: str = ""  # composable_kernel, when its headers are there
     op_parameters: frozenset[str] = field(default_factory=frozenset)  # what this checkout's compile_ops accepts
     further_names: tuple[tuple[str, str], ...] = ()  # (hard link, the name of its file that is used everywhere else)
+    printed: tuple[tuple[str, bytes], ...] = ()  # sources that are no files: C++ in the strings of generators

@@ -15,8 +15,15 @@ CODE = "TL801"
 _TORCH = re.compile(rb"\b(?:torch|at|c10)::\w+|#include\s*<(?:torch|ATen|c10)/[\w./]*>?|\bTORCH_CHECK\b")
 
 
-def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str], SourceFile]) -> list[Finding]:
+def generated_torch(
+    root: Path,
+    modules: Sequence[Module],
+    read: Callable[[str], SourceFile],
+    looked_at: Callable[[str], Sequence[tuple[int, int]]] = lambda path: (),
+) -> list[Finding]:
     """A blocker for each generator of ``modules`` whose text prints torch, at the first place where it does.
+
+    ``looked_at(path)`` are the byte ranges of a script that are dealt with otherwise.
 
     Looked at are the scripts that the modules' commands run and the scripts beside them, which they may import, those
     for tuning excepted. Comments do not count. A script that cannot be read may print anything.
@@ -31,7 +38,7 @@ def generated_torch(root: Path, modules: Sequence[Module], read: Callable[[str],
             except OSError as error:
                 out[path] = _blocker(module, path, f"may print torch: {path} cannot be read ({error.strerror})")
                 continue
-            place = printed_torch(source)
+            place = printed_torch(source, looked_at(path))
             if place is not None:
                 text = f"prints C++ with {source.data[slice(*place)].decode('latin-1')}"
                 out[path] = _blocker(module, path, text, *place)
@@ -48,17 +55,20 @@ def scripts_of(root: Path, module: Module) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def printed_torch(source: SourceFile) -> tuple[int, int] | None:
-    """The byte range of the first name of torch's in a script, comments left out; None where there is none."""
+def printed_torch(source: SourceFile, looked_at: Sequence[tuple[int, int]] = ()) -> tuple[int, int] | None:
+    """The byte range of the first name of torch's in a script; None where there is none.
+
+    Comments and what is ``looked_at`` otherwise, as byte ranges, do not count.
+    """
     match = _TORCH.search(source.data)
-    match = match and _TORCH.search(_without_comments(source))
+    match = match and _TORCH.search(_without(source, looked_at))
     return match.span() if match is not None else None
 
 
-def _without_comments(source: SourceFile) -> bytes:
-    """The bytes of a Python file with its comments blanked."""
+def _without(source: SourceFile, ranges: Sequence[tuple[int, int]]) -> bytes:
+    """The bytes of a Python file with its comments and ``ranges`` blanked."""
     text = bytearray(source.data)
-    for start, end in python_lines(source)[0]:
+    for start, end in (*python_lines(source)[0], *ranges):
         text[start:end] = b" " * (end - start)
     return bytes(text)
 

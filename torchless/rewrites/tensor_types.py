@@ -13,7 +13,7 @@ from torchless.facts.typing import FileView, canonical
 from torchless.model import Confidence
 from torchless.rewrites.heads import function_name, parameters, split_arguments
 from torchless.rewrites.scopes import Block, BlockKind, Scopes, statement_start
-from torchless.text.lexer import Kind, Token
+from torchless.text.lexer import Kind, Token, match_angle
 
 TENSOR_NAMES = frozenset({"at::Tensor", "at::TensorBase"})
 LISTS = frozenset(
@@ -340,6 +340,9 @@ def _role_of_declaration(scopes: Scopes, first: int, name: int, static: bool) ->
         name += 2
     block = scopes.at(first)
     after = name + 1 if name + 1 < len(tokens) else name
+    if tokens[after].text == b"<":  # f<int>(...): an instantiation or a specialisation
+        close = match_angle(tokens, after)
+        after = close + 1 if 0 < close < len(tokens) - 1 else after
     in_macro = bool(tokens[first].directive)
     is_call = tokens[after].text == b"(" or (tokens[after].text == b"::")
     if block is None or block.kind in (BlockKind.NAMESPACE, BlockKind.CLASS):

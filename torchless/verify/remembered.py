@@ -47,9 +47,10 @@ def _job_key(job: CheckJob, graph: IncludeGraph, hashes: dict[str, str]) -> str:
     by_path: dict[str, list[Any]] = {}
     for edit in job.edits:
         by_path.setdefault(edit.path, []).append(edit)
-    texts = dict(job.created)
+    printed = dict(job.printed)
+    texts = {**printed, **dict(job.created)}
     for path, edits in by_path.items():
-        texts[path] = apply((graph.root / path).read_bytes(), edits)
+        texts[path] = apply(printed[path] if path in printed else (graph.root / path).read_bytes(), edits)
     digest = hashlib.sha256(repr((job.spec, job.places, job.baseline, flags.stubs_digest())).encode())
     after = graph.with_overlay(texts)
     for path in sorted(after.closure_of(job.spec.source)):

@@ -28,8 +28,9 @@ from torchless.verify.planted import Place, moved, plant, reported
 class CheckJob:
     """One translation unit to check in one pass.
 
-    ``edits`` are all that are to be made, of any files. ``created`` are files that do not exist yet. ``baseline`` are
-    the diagnostics before the edits. ``places`` are the edited functions and macros that this unit compiles in this
+    ``edits`` are all that are to be made, of any files. ``created`` are files that do not exist yet, ``printed`` those
+    that are nowhere but in memory. ``baseline`` are the diagnostics before the edits.
+    ``places`` are the edited functions and macros that this unit compiles in this
     pass (its own facts tell), in offsets before the edits.
     """
 
@@ -38,6 +39,7 @@ class CheckJob:
     baseline: tuple[Diagnostic, ...] = ()
     places: tuple[Place, ...] = ()
     created: tuple[tuple[str, bytes], ...] = ()
+    printed: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,10 @@ def check_task(root: Path, headers: str, pch: PchSet | None, job: CheckJob) -> C
     for edit in job.edits:
         by_path[edit.path].append(edit)
     maps = {path: offset_map(edits) for path, edits in by_path.items()}
-    overlays = dict(job.created)
+    printed = dict(job.printed)
+    overlays = {**printed, **dict(job.created)}
     for path, edits in by_path.items():
-        overlays[path] = apply((root / path).read_bytes(), edits)
+        overlays[path] = apply(printed[path] if path in printed else (root / path).read_bytes(), edits)
     after = clang.parse(job.spec, root=root, headers=headers, overlays=overlays, want_facts=False)
     if after.failure:
         return CheckResult(job.spec, failure=after.failure, seconds=after.seconds)
@@ -113,7 +116,7 @@ def check_task(root: Path, headers: str, pch: PchSet | None, job: CheckJob) -> C
     new = new_diagnostics(after.diagnostics, job.baseline, maps)
     if new:
         # the baseline may come from a parse with a precompiled header, which hides what the project itself forgot
-        before = clang.parse(job.spec, root=root, headers=headers, want_facts=False)
+        before = clang.parse(job.spec, root=root, headers=headers, overlays=printed, want_facts=False)
         seconds += before.seconds
         if not before.failure:
             new = new_diagnostics(after.diagnostics, before.diagnostics, maps)
