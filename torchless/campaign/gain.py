@@ -39,6 +39,8 @@ class Meter:
             now = {_key(closure.spec): total(closure) for closure in new.of(source)}
             for closure in old.of(source):
                 was, will = total(closure), now.get(_key(closure.spec), 0)
+                if was == will:
+                    continue
                 lines[0] += was
                 lines[1] += will
                 seconds += self._seconds(source, closure.spec) * (was - will) / was if was else 0.0

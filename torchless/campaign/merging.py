@@ -15,9 +15,15 @@ class Merged:
     conflicts: tuple[str, ...]
 
 
-def merge_trees(repository: Repository, base: str, ours: str, theirs: str) -> Merged:
-    """What ``theirs`` did since ``base``, made on ``ours``; all three are trees or commits."""
+def merge_trees(repository: Repository, base: str, ours: str, theirs: str, besides: str = "") -> Merged:
+    """What ``theirs`` did since ``base``, made on ``ours``; all of them are trees or commits.
+
+    Files that ``theirs`` has just as ``besides`` (when that is given) has them are not its own work, and stay.
+    """
     paths = list(repository.changed(base, theirs))
+    if besides:
+        own = set(repository.changed(besides, theirs))
+        paths = [path for path in paths if path in own]
     was, mine, other = (repository.entries(tree, paths) for tree in (base, ours, theirs))
     changes: dict[str, Entry | None] = {}
     conflicts = []

@@ -83,17 +83,16 @@ class _Planner:
         groups = grouped(units, options.by, options.limits, self._size, root, known)
         drafts = [Batch(name, 0, members) for name, members in groups.items()]
         place = {batch.name: number for number, batch in enumerate(known)}
-        early = [d for d in drafts if self._stands_alone(d)]
-        late = [d for d in drafts if d not in early]
-        gains = {d.name: self._gain_alone(d) for d in early}
-        sizes = {d.name: self._size(d.units)[1] for d in early}
+        gains = {d.name: self._gain_alone(d) for d in drafts if self._stands_alone(d)}
+        sizes = {name: self._size(groups[name])[1] for name in gains}
 
         def rank(draft: Batch) -> tuple[object, ...]:
-            per_line = gains[draft.name].worth / max(1, sizes[draft.name])
+            name = draft.name
+            per_line = gains[name].worth / max(1, sizes[name]) if name in gains else 0.0
             shared = any(is_shared(unit) for unit in draft.units)
-            return draft.name not in place, place.get(draft.name, 0), not shared, -per_line, draft.name
+            return name not in place, place.get(name, 0), name not in gains, not shared, -per_line, name
 
-        order = self._settled([*sorted(early, key=rank), *sorted(late, key=lambda d: d.name)])
+        order = self._settled(sorted(drafts, key=rank))
         return order, self._told(order, gains)
 
     def _stands_alone(self, draft: Batch) -> bool:

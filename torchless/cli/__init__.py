@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "check",
     "explain": "rules",
     "migrate": "migrate",
+    "plan": "plan",
     "profile": "profile",
     "rules": "rules",
     "undo": "undo",

@@ -1,6 +1,6 @@
 """The journal: what a write is about to do is on the disk before it does it, so that it can always be taken back.
 
-It lives in ``<root>/.torchless/``, which hides itself from git:
+It lives in ``<root>/.torchless/``, which hides itself from git, but for the state of a campaign:
 
     lock                the one run that may write holds it (flock, so a killed run lets go)
     blobs/<sha256>      old bytes of files; new bytes too where a file is overwritten in place
@@ -26,6 +26,7 @@ FOLDER = ".torchless"
 KEPT_WRITES = 20
 _VERSION = 1
 _MODE = 0o644
+_HIDDEN = b"*\n!campaign.toml\n"
 
 
 class WriteError(ToolError):
@@ -104,13 +105,19 @@ def locked(root: Path) -> Iterator[None]:
         try:
             for folder in (state / "blobs", state / "journal"):
                 folder.mkdir(exist_ok=True)
-            if not (state / ".gitignore").exists():
-                disk.replace(state / ".gitignore", b"*\n", _MODE)
+            hide(state)
         except OSError as error:
             raise WriteError(f"cannot keep a journal in {state}: {reason(error)}") from error
         yield
     finally:
         os.close(handle)
+
+
+def hide(state: Path) -> None:
+    """Have git leave out everything in the folder ``state`` but the state of a campaign. Raises OSError."""
+    file = state / ".gitignore"
+    if not file.exists() or file.read_bytes() == b"*\n":
+        disk.replace(file, _HIDDEN, _MODE)
 
 
 def _take(handle: int, root: Path) -> None:
