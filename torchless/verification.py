@@ -176,17 +176,19 @@ class _Rungs:
             compiler = find_compiler()
             how = f"{compiler} {self.options.headers} {self.options.arches}"
             wide = ladder.for_arches(versions, self.options.arches)
+            keep = remembered.code(f"{compiler}")
             return remembered(
-                versions, "device", how, lambda: ladder.device(wide, compiler, self.options.headers, jobs)
+                versions, "device", how, lambda: ladder.device(wide, compiler, self.options.headers, jobs, keep)
             )
 
         def launches() -> Answer:
             torch = self.options.torch
+            whole = tuple(spec for s in module.sources for spec in self.closures.specs(s))
             return traced(
-                versions,
+                replace(versions, specs=whole),
                 "trace",
-                identity(self.project, module, torch),
-                lambda: trace(self.project, module, versions, self.parse, torch, jobs),
+                identity(self.project, module, versions, torch),
+                lambda: trace(self.project, module, versions, self.parse, self.closures.specs, torch, jobs),
             )
 
         builds = replace(self.options.builds, arches=self.options.arches)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from torchless.facts.includes import IncludeGraph
 from torchless.facts.model import TuSpec
+from torchless.verify import device_code
 from torchless.verify.answer import Answer, Verdict
-from torchless.verify.compilers import dependencies, find_compiler
-from torchless.verify.device_code import Function, compare, demangled, paired_name, read_assembly
+from torchless.verify.compilers import Compiler, dependencies, find_compiler
+from torchless.verify.device_code import DeviceCode, Function, compare, demangled, paired_name, read_assembly
 from torchless.verify.ladder import Versions, device, types
+from torchless.verify.remembered_answers import Remembered
 from torchless.verify.tree import Tree
 
 SOURCE = "csrc/scale.cu"
@@ -202,3 +205,31 @@ def _assembly(symbol: str, number: str, module: str) -> str:
 \t\t.amdhsa_next_free_vgpr 4
 \t.end_amdhsa_kernel
 """
+
+
+@pytest.mark.clang
+def test_the_code_of_a_unit_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHLESS_CACHE_DIR", str(tmp_path / "cache"))
+    made: list[tuple[str, bool]] = []
+    really = device_code._compile
+
+    def counted(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> DeviceCode:
+        made.append((spec.source, bool(tree.overlay)))
+        return really(compiler, tree, spec, headers, overlay)
+
+    monkeypatch.setattr(device_code, "_compile", counted)
+    (tmp_path / "a.cu").write_bytes(KERNEL)
+    other = KERNEL.replace(b"in[i] * ", b"in[i] + ")
+    specs = (TuSpec("a.cu", device=True),)
+    told = []
+    for text in (KERNEL, other, other, KERNEL):
+        both = Versions(Tree(tmp_path), Tree(tmp_path, {"a.cu": text}), specs)
+        keep = Remembered(IncludeGraph(tmp_path, {"a.cu": [()]}), enabled=True).code("compiler")
+        told.append(device(both, find_compiler(), "stubs", 1, keep))
+    assert [answer.verdict for answer in told] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL, Verdict.PASS]
+    # before (with and without torch's element types), after, and the one other text
+    assert made.count(("a.cu", False)) <= 2 and made.count(("a.cu", True)) == 2
+    forgetful = Remembered(IncludeGraph(tmp_path, {"a.cu": [()]}), enabled=False).code("compiler")
+    both = Versions(Tree(tmp_path), Tree(tmp_path, {"a.cu": KERNEL}), specs)
+    assert device(both, find_compiler(), "stubs", 1, forgetful).verdict is Verdict.PASS
+    assert made.count(("a.cu", True)) == 3

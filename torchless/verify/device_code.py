@@ -12,11 +12,13 @@ in them is told apart from all other differences.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -92,23 +94,58 @@ class Difference:
     element_type: bool = False
 
 
+Keep = Callable[[Tree, TuSpec, Callable[[], DeviceCode]], DeviceCode]
+"""Gives the code of a unit in a version from memory, or from the function that makes it."""
+
+
+def made_anew(tree: Tree, spec: TuSpec, make: Callable[[], DeviceCode]) -> DeviceCode:
+    """A Keep that remembers nothing."""
+    return make()
+
+
 def compile_device(
-    compiler: Compiler, tree: Tree, specs: Sequence[TuSpec], headers: str, jobs: int, alias: bool = False
-) -> list[DeviceCode]:
-    """The device code of each of ``specs`` (device passes), in their order. ``headers`` is as for find_headers().
+    compiler: Compiler,
+    before: Tree,
+    after: Tree,
+    specs: Sequence[TuSpec],
+    headers: str,
+    jobs: int,
+    keep: Keep = made_anew,
+) -> tuple[list[DeviceCode], list[DeviceCode]]:
+    """The device code of each of ``specs`` (device passes) in both versions, in their order.
 
-    ``alias``: over stub headers, take torch's element types for the target's wherever that compiles.
+    ``headers`` is as for find_headers(). Over stub headers, the version before takes torch's element types for the
+    target's wherever that compiles.
     """
+    with before.vfs() as old, after.vfs() as new, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
 
-    def compiled(spec: TuSpec) -> DeviceCode:
-        if alias and headers == "stubs":
-            code = _compile(compiler, tree, replace(spec, defines=(*spec.defines, _ALIAS)), headers, overlay)
-            if not code.problem:
-                return replace(code, spec=spec, aliased=True)
-        return _compile(compiler, tree, spec, headers, overlay)
+        def compiled(tree: Tree, spec: TuSpec, overlay: Sequence[str]) -> DeviceCode:
+            if tree is before and headers == "stubs":
+                aliased = replace(spec, defines=(*spec.defines, _ALIAS))
+                code = keep(tree, aliased, lambda: _compile(compiler, tree, aliased, headers, overlay))
+                if not code.problem:
+                    return replace(code, spec=spec, aliased=True)
+            return keep(tree, spec, lambda: _compile(compiler, tree, spec, headers, overlay))
 
-    with tree.vfs() as overlay, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        return list(pool.map(compiled, specs))
+        # side by side: one large unit must not keep a core waiting
+        pending = [(pool.submit(compiled, before, s, old), pool.submit(compiled, after, s, new)) for s in specs]
+        return [one.result() for one, _ in pending], [two.result() for _, two in pending]
+
+
+def to_bytes(code: DeviceCode) -> bytes:
+    """``code`` without its spec, for from_bytes()."""
+    rows = [[f.name, f.is_kernel, f.code, f.figures] for f in code.functions.values()]
+    return zlib.compress(json.dumps([code.problem, rows]).encode(), 1)
+
+
+def from_bytes(body: bytes, spec: TuSpec) -> DeviceCode:
+    """What to_bytes() was given, for ``spec``. Raises ValueError, TypeError or zlib.error for anything else."""
+    problem, rows = json.loads(zlib.decompress(body))
+    functions = {
+        name: Function(name, is_kernel, tuple(code), tuple((key, value) for key, value in figures))
+        for name, is_kernel, code, figures in rows
+    }
+    return DeviceCode(spec, functions, problem)
 
 
 def _compile(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> DeviceCode:

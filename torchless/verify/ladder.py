@@ -14,7 +14,7 @@ from torchless.facts.pool import run_all
 from torchless.verify.answer import Answer, Verdict, few
 from torchless.verify.certificate import Certificate
 from torchless.verify.compilers import Compiler
-from torchless.verify.device_code import DeviceCode, Difference, compare, compile_device
+from torchless.verify.device_code import DeviceCode, Difference, Keep, compare, compile_device, made_anew
 from torchless.verify.tree import Tree
 from torchless.verify.types import kind_of
 
@@ -85,15 +85,14 @@ def _kind(diagnostic: Diagnostic) -> tuple[str, int, str]:
     return diagnostic.path, diagnostic.category, kind_of(diagnostic.message)
 
 
-def device(versions: Versions, compiler: Compiler | None, headers: str, jobs: int) -> Answer:
+def device(versions: Versions, compiler: Compiler | None, headers: str, jobs: int, keep: Keep = made_anew) -> Answer:
     """Compile every device pass in both versions: each kernel has the same code and needs the same registers."""
     specs = [spec for spec in versions.specs if spec.device]
     if compiler is None:
         return Answer("device", Verdict.NOT_RUN, "no clang that knows AMDGPU on this machine")
     if not specs:
         return Answer("device", Verdict.NOT_RUN, "the module has no source of its own")
-    old = compile_device(compiler, versions.before, specs, headers, jobs, alias=True)
-    new = compile_device(compiler, versions.after, specs, headers, jobs)
+    old, new = compile_device(compiler, versions.before, versions.after, specs, headers, jobs, keep)
     return judge_device(
         old, new, f"{compiler.version} -O3 over {'stub' if headers == 'stubs' else 'installed'} headers"
     )

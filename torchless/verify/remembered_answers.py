@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,11 @@ import torchless
 from torchless.facts import flags
 from torchless.facts.cache import Cache
 from torchless.facts.includes import IncludeGraph
+from torchless.facts.spec import TuSpec
 from torchless.verify.answer import Answer, Verdict
+from torchless.verify.device_code import DeviceCode, Keep, from_bytes, to_bytes
 from torchless.verify.ladder import Versions
+from torchless.verify.tree import Tree
 
 _FORMAT = 1
 _CUT_SHORT = re.compile(r"no answer after|took longer|took too long|timed out")
@@ -27,6 +31,7 @@ class Remembered:
 
     graph: IncludeGraph
     enabled: bool
+    _graphs: dict[int, IncludeGraph] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, versions: Versions, rung: str, how: str, ask: Callable[[], Answer]) -> Answer:
         """The answer of ``rung`` about ``versions``. ``how`` must change with everything else that it depends on.
@@ -37,7 +42,7 @@ class Remembered:
             return ask()
         cache = Cache(self.graph.root)
         asked = [("rung", rung), ("how", how), ("format", _FORMAT), ("code", _code())]
-        key = cache.full_key([self._key(versions)], flags.toolchain(), asked)
+        key = cache.full_key([self._key((versions.before, versions.after), versions.specs)], flags.toolchain(), asked)
         known = _decode(cache.findings(key))
         if known is not None:
             return known
@@ -46,17 +51,42 @@ class Remembered:
             cache.store_findings(key, json.dumps(asdict(answer)).encode())
         return answer
 
-    def _key(self, versions: Versions) -> str:
+    def code(self, how: str) -> Keep:
+        """Remembers the device code of single units; ``how`` is as above. A module of which one source changes need not
+        be compiled whole, and the version before is compiled once."""
+
+        def keep(tree: Tree, spec: TuSpec, make: Callable[[], DeviceCode]) -> DeviceCode:
+            if not self.enabled:
+                return make()
+            cache = Cache(self.graph.root)
+            asked = [("device code", how), ("format", _FORMAT), ("code", _code())]
+            key = cache.full_key([self._key([tree], [spec])], flags.toolchain(), asked)
+            try:
+                return from_bytes(cache.findings(key) or b"", spec)
+            except (ValueError, TypeError, zlib.error):
+                made = make()
+            if not _CUT_SHORT.search(made.problem):
+                cache.store_findings(key, to_bytes(made))
+            return made
+
+        return keep
+
+    def _key(self, trees: Sequence[Tree], specs: Sequence[TuSpec]) -> str:
         digest = hashlib.sha256(flags.stubs_digest().encode())
-        for tree in (versions.before, versions.after):
-            graph = self.graph.with_overlay(tree.overlay) if tree.overlay else self.graph
-            for spec in versions.specs:
+        for tree in trees:
+            graph = self._graph(tree)
+            for spec in specs:
                 digest.update(repr(spec).encode())
                 for path in sorted(graph.closure_of(spec.source)):
                     if graph.is_file(path) or path == spec.source:
                         digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
                         digest.update(hashlib.sha256(_read(tree.read, path)).digest())
         return digest.hexdigest()
+
+    def _graph(self, tree: Tree) -> IncludeGraph:
+        if id(tree) not in self._graphs:
+            self._graphs[id(tree)] = self.graph.with_overlay(tree.overlay) if tree.overlay else self.graph
+        return self._graphs[id(tree)]
 
 
 @cache
