@@ -221,6 +221,16 @@ def test_checks_that_now_come_first_are_accepted() -> None:
     assert ("launch", "") in kinds(own, refused("csrc/f.cu:9: f: second launch", outcome="died", signal=6))
 
 
+def test_a_result_that_is_made_before_a_check_is_no_difference_where_the_check_fails() -> None:
+    made = {"event": "alloc", "name": "torch", "bytes": 8, "device": 0, "as": "@torch0"}
+    zeroed = {"event": "memset", "to": "@torch0", "value": 0, "width": 1, "bytes": 8}
+    words = {"message": "a.cu:4: no", "where": "a.cu:4"}
+    assert kinds(refused(**words), refused(events=(made, zeroed), **words)) == []
+    kept = {**made, "name": "hipMalloc", "as": "@alloc0"}
+    assert kinds(refused(**words), refused(events=(kept,), **words)) == [("memory", "")]
+    assert kinds(record(LAUNCH), record(made, zeroed, LAUNCH)) == [("memory", ""), ("memory", "")]
+
+
 def test_what_cannot_be_followed_is_not_compared() -> None:
     assert kinds(record(LAUNCH), refused("at::topk", outcome="missing")) == []
 

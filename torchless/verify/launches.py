@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from torchless.facts.model import TuFacts, TuSpec
 from torchless.project.model import BindingRow, Module, Project
 from torchless.verify.answer import Answer, Verdict, few
+from torchless.verify.callers import call_from_python, one_each, python_digest
 from torchless.verify.ladder import Versions
 from torchless.verify.trace import (
     EntryPoint,
@@ -18,25 +19,45 @@ from torchless.verify.trace import (
     toolchain,
     trace_unit,
 )
+from torchless.verify.trace.library import CORE
 from torchless.verify.tree import Tree
 
 ParseMany = Callable[[Sequence[TuSpec]], Sequence[TuFacts]]
 
 
-def trace(project: Project, module: Module, versions: Versions, parse: ParseMany, torch: str, jobs: int) -> Answer:
-    """Call every entry point that the module binds, in both versions, and compare what is launched.
+def trace(
+    project: Project,
+    module: Module,
+    versions: Versions,
+    parse: ParseMany,
+    specs_of: Callable[[str], Sequence[TuSpec]],
+    torch: str,
+    jobs: int,
+) -> Answer:
+    """Call every entry point that the module binds, from C++ and from Python, in both versions, and compare.
 
-    ``torch`` is as for TraceOptions; ``parse`` gives the facts of units as they are now.
+    ``torch`` is as for TraceOptions; ``parse`` gives the facts of units as they are now, ``specs_of`` the ways in which
+    a source is built.
     """
-    entries = entry_points(project, module, versions, parse)
-    if not entries:
+    points = entry_points(project, module, versions, parse)
+    if not points:
         return Answer("trace", Verdict.NOT_RUN, "no source that changed defines a bound function")
-    specs = [spec for spec in versions.specs if not spec.device]
+    bindings = {tu.path for tu in project.binding_tus} - {point.source for point in points}
+    specs = [spec for spec in one_each(versions.specs, module) if spec.source not in bindings]
     options = TraceOptions(torch=torch, jobs=jobs)
-    return judge(trace_unit(_text(versions.before), _text(versions.after), specs, entries, options))
+    traced = trace_unit(_text(versions.before), _text(versions.after), specs, points, options)
+    called: Sequence[EntryResult] = ()
+    if torch != "stand-in":
+        whole = one_each([spec for source in module.sources for spec in specs_of(source)], module)
+        core = next((m for m in project.modules if m.name == CORE), None)
+        core_specs = one_each([s for source in core.sources for s in specs_of(source)], core) if core else ()
+        trees = (versions.before, versions.after)
+        rows = bound_rows(project, module)
+        called = call_from_python(project, module, trees, whole, core_specs, points, traced.entries, rows, options)
+    return judge(traced, called)
 
 
-def identity(project: Project, module: Module, torch: str) -> str:
+def identity(project: Project, module: Module, versions: Versions, torch: str) -> str:
     """Everything that a trace of ``module`` depends on beside the files of its sources, in one text."""
     try:
         chain = toolchain.find_toolchain()
@@ -44,7 +65,7 @@ def identity(project: Project, module: Module, torch: str) -> str:
     except TraceError as error:
         outside = [str(error)]
     rows = sorted({(row.target, row.name) for row in bound_rows(project, module)})
-    return repr((torch, outside, rows))
+    return repr((torch, outside, rows, python_digest(project, (versions.before, versions.after))))
 
 
 def entry_points(project: Project, module: Module, versions: Versions, parse: ParseMany) -> list[EntryPoint]:
@@ -83,22 +104,32 @@ def _text(tree: Tree) -> TreeText:
     return TreeText(str(tree.root), dict(tree.overlay))
 
 
-def judge(result: TraceResult) -> Answer:
-    """What a trace says of a module, in one line, with a reproducer for each difference."""
-    failed = [entry for entry in result.entries if entry.status == "fail"]
-    passed = [entry for entry in result.entries if entry.status == "pass"]
-    unseen = tuple(f"{entry.entry}: {entry.why}" for entry in result.entries if entry.status == "not run")
-    calls = sum(entry.calls for entry in (*failed, *passed))
-    launched = sum(entry.launched for entry in (*failed, *passed))
-    told = f"{len(passed)} of {len(result.entries)} functions alike in {calls} calls, {launched} of which launch"
+def judge(result: TraceResult, called: Sequence[EntryResult] = ()) -> Answer:
+    """What a trace says of a module, in one line, with a reproducer for each difference.
+
+    ``called`` is what calls from Python did.
+    """
+    everything = (*result.entries, *called)
+    failed = [entry for entry in everything if entry.status == "fail"]
+    passed = [entry for entry in everything if entry.status == "pass"]
+    unseen = tuple(f"{entry.entry}: {entry.why}" for entry in everything if entry.status == "not run")
+    told = _counted(result.entries, "functions")
     told += f" (before on {result.torch})" if result.torch else ""
     allowed = sum(count for entry in passed for _, count in entry.allowed)
     told += f", {allowed} calls differ only by a convention of the target" if allowed else ""
+    told += f"; from Python {_counted(called, 'ops')}" if called else ""
     if failed:
         return Answer("trace", Verdict.FAIL, told, few([t for e in failed for t in _findings(e)]), few(unseen))
     if not passed:
         return Answer("trace", Verdict.NOT_RUN, "no function could be called", unseen=few(unseen))
     return Answer("trace", Verdict.PASS, told, unseen=few(unseen))
+
+
+def _counted(entries: Sequence[EntryResult], what: str) -> str:
+    ran = [entry for entry in entries if entry.status != "not run"]
+    alike = sum(entry.status == "pass" for entry in ran)
+    calls, launched = sum(entry.calls for entry in ran), sum(entry.launched for entry in ran)
+    return f"{alike} of {len(entries)} {what} alike in {calls} calls, {launched} of which launch"
 
 
 def _findings(entry: EntryResult) -> list[str]:

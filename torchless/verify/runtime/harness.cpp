@@ -106,25 +106,6 @@ Argument read_argument(std::istringstream& in, const std::string& line) {
   return a;
 }
 
-// "kernel SYMBOL NAME=OFFSET:TYPE,OFFSET:TYPE NAME=..."
-void read_kernel(std::istringstream& in) {
-  std::string symbol, word;
-  in >> symbol;
-  std::vector<KernelArgument> arguments;
-  while (in >> word) {
-    const size_t split = word.find('=');
-    KernelArgument argument{word.substr(0, split), {}};
-    std::istringstream leaves(word.substr(split + 1));
-    std::string leaf;
-    while (std::getline(leaves, leaf, ',')) {
-      const size_t colon = leaf.find(':');
-      argument.leaves.push_back({std::stoul(leaf.substr(0, colon)), leaf.substr(colon + 1)});
-    }
-    arguments.push_back(std::move(argument));
-  }
-  describe_kernel(symbol, std::move(arguments));
-}
-
 std::vector<Call> read_calls(const char* path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(std::string("cannot open ") + path);
@@ -231,6 +212,24 @@ void make_isolated(const Call& call, const Entry& entry) {
 std::vector<Entry>& entries() {
   static std::vector<Entry> all;
   return all;
+}
+
+void read_kernel(std::istream& in) {
+  std::string symbol, word;
+  in >> symbol;
+  std::vector<KernelArgument> arguments;
+  while (in >> word) {
+    const size_t split = word.find('=');
+    KernelArgument argument{word.substr(0, split), {}};
+    std::istringstream leaves(word.substr(split + 1));
+    std::string leaf;
+    while (std::getline(leaves, leaf, ',')) {
+      const size_t colon = leaf.find(':');
+      argument.leaves.push_back({std::stoul(leaf.substr(0, colon)), leaf.substr(colon + 1)});
+    }
+    arguments.push_back(std::move(argument));
+  }
+  describe_kernel(symbol, std::move(arguments));
 }
 
 void add_translator(Translator translator) { translators().push_back(std::move(translator)); }

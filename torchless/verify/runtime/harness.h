@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ void* memory_of(const TensorSpec& tensor);
 size_t element_size(const std::string& dtype);
 
 int64_t count_of(const TensorSpec& tensor);
+
+// Takes what describes a kernel: "SYMBOL NAME=OFFSET:TYPE,OFFSET:TYPE NAME=...".
+void read_kernel(std::istream& in);
 
 // Calls what `argv` asks for; the result is the exit code. See trace/run.py for the format.
 int run(int argc, char** argv);

@@ -227,7 +227,7 @@ bool told_by_torch(std::exception_ptr error, Failure& out) {
       out = {"missing", "an operator of torch (" + words.substr(0, words.find('\n')) + ")", ""};
       return true;
     }
-    out = {"c10::Error", e.what_without_backtrace(), raised().message == e.what_without_backtrace() ? raised().where : ""};
+    out = {"c10::Error", words, place_of_failure(words)};
     return true;
   } catch (...) {
     return false;
@@ -237,6 +237,8 @@ bool told_by_torch(std::exception_ptr error, Failure& out) {
 [[maybe_unused]] const bool registered = (add_translator(told_by_torch), true);
 
 }  // namespace
+
+std::string place_of_failure(const std::string& message) { return raised().message == message ? raised().where : ""; }
 
 c10::ScalarType scalar_type_of(const std::string& dtype) {
   const auto known = torch_names().find(dtype);

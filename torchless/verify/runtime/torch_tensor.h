@@ -10,6 +10,8 @@ at::Tensor torch_tensor_of(const TensorSpec& spec);
 c10::ScalarType scalar_type_of(const std::string& dtype);
 // "float16 [2,3] strides [3,1] cuda:0 out+16"
 std::string shown_tensor(const at::Tensor& tensor);
+// Where a check with this message failed last in this thread, "" when unknown.
+std::string place_of_failure(const std::string& message);
 
 template <>
 struct Reader<at::Tensor> {

@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from torchless.facts.model import TuSpec
 from torchless.facts.pool import default_jobs
 from torchless.verify.trace import store, toolchain
 from torchless.verify.trace.ir import Kernel, KernelParam, read_kernels, read_parameter_names, undefined_offload_symbols
-from torchless.verify.trace.model import Side, TraceError, TraceOptions
+from torchless.verify.trace.model import Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.toolchain import RUNTIME, Toolchain
 
 TIMEOUT = 1800.0
@@ -77,8 +77,8 @@ def build(side: Side, options: TraceOptions) -> Program:
     with tempfile.TemporaryDirectory(prefix="torchless-trace-") as scratch:
         jobs = options.jobs or default_jobs()
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            support = pool.submit(_support, chain, "free", "all.cpp", options, Path(scratch))
-            made = list(pool.map(lambda s: _unit_or_why(chain, side, s, graph, options, Path(scratch)), side.specs))
+            support = pool.submit(support_object, chain, "free", "all.cpp", options, Path(scratch))
+            made = list(pool.map(lambda s: unit_or_why(chain, side, s, graph, options, Path(scratch)), side.specs))
             units = [u for u in made if isinstance(u, Unit)]
             failures = {s.source: u for s, u in zip(side.specs, made, strict=True) if isinstance(u, str)}
             if not units:
@@ -87,7 +87,7 @@ def build(side: Side, options: TraceOptions) -> Program:
         flavour = next((u.flavour for u in units if u.flavour != "free"), "free")
         if flavour != "free":
             name = "torch_real.cpp" if flavour == "real" else "torch_shim.cpp"
-            objects.append(_support(chain, flavour, name, options, Path(scratch)))
+            objects.append(support_object(chain, flavour, name, options, Path(scratch)))
         path, key, missing = _link(chain, flavour, objects, units, Path(scratch))
     kernels = {k.symbol: k for u in units for k in u.kernels}
     names = {symbol: params for u in units for symbol, params in u.names.items()}
@@ -121,11 +121,12 @@ def driver(side: Side, source: str, flavour: str, target: bool) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _unit_or_why(
+def unit_or_why(
     chain: Toolchain, side: Side, spec: TuSpec, graph: IncludeGraph, options: TraceOptions, scratch: Path
 ) -> Unit | str:
     """The compiled unit, or one line that says why there is none."""
     closure = graph.closure_of(spec.source)
+    spec = _for_python(side.tree, spec)
     target = any(posixpath.basename(path) == "aiter_tensor.h" for path in closure)
     flavours = ["free"] if side.name == "after" or not torch_headers(closure) else []
     flavours += [torch_flavour(options)] if torch_headers(closure) else []
@@ -136,6 +137,17 @@ def _unit_or_why(
         except CompileError as error:
             problem = f"{spec.source} does not compile on the host: {error}"
     return problem
+
+
+def _for_python(tree: TreeText, spec: TuSpec) -> TuSpec:
+    """A source that binds functions gets torch's conversions as well; the others do not need them."""
+    text = tree.texts.get(spec.source)
+    if text is None:
+        try:
+            text = (Path(tree.root) / spec.source).read_bytes()
+        except OSError:
+            return spec
+    return replace(spec, defines=(*spec.defines, "TORCHLESS_PYTHON")) if b"PYBIND11_MODULE" in text else spec
 
 
 def _unit(
@@ -178,7 +190,7 @@ def _unit(
     names = {symbol: params for symbol, params in names.items() if "__device_stub__" not in symbol}
     told = [[[k.symbol, [[p.name, p.leaves] for p in k.params]] for k in kernels], names]
     told.append(undefined_offload_symbols(assembly))
-    _run([chain.compiler, "-w", "-O0", "-fPIE", "-c", str(place / "unit.ll"), "-o", str(place / "unit.o")])
+    run_compiler([chain.compiler, "-w", "-O0", "-fPIC", "-c", str(place / "unit.ll"), "-o", str(place / "unit.o")])
     object_path = store.keep("objects", key, place / "unit.o")
     told = json.loads(json.dumps(told))
     store.write_json("facts", key, told)
@@ -230,9 +242,9 @@ def _compile(chain: Toolchain, flavour: str, arguments: Sequence[str], options: 
     repair.write_bytes(toolchain.repair_text())
     try:
         front = toolchain.precompiled_arguments(str(_precompiled(chain, flavour, options)), str(repair))
-        _run([*common, *front, *arguments])
+        run_compiler([*common, *front, *arguments])
     except CompileError:
-        _run([*common, *arguments])
+        run_compiler([*common, *arguments])
 
 
 def _precompiled(chain: Toolchain, flavour: str, options: TraceOptions) -> Path:
@@ -250,21 +262,23 @@ def _precompiled(chain: Toolchain, flavour: str, options: TraceOptions) -> Path:
             built = Path(scratch) / "front.pch"
             header = RUNTIME / ("front.h" if flavour == "free" else "torch_front.h")
             emit = ["-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp", "-c", str(header)]
-            _run([chain.compiler, *arguments, *emit, "-o", str(built)])
+            run_compiler([chain.compiler, *arguments, *emit, "-o", str(built)])
             return store.keep("pch", key, built)
 
 
-def _support(chain: Toolchain, flavour: str, name: str, options: TraceOptions, scratch: Path) -> Path:
-    """An object of our own: the runtime, or what makes a torch ready for it."""
-    arguments = toolchain.common_arguments(flavour, options.arch)
+def support_object(
+    chain: Toolchain, flavour: str, name: str, options: TraceOptions, scratch: Path, more: Sequence[str] = ()
+) -> Path:
+    """An object of our own: the runtime, or what makes a torch ready for it. ``more`` are further arguments."""
+    arguments = [*toolchain.common_arguments(flavour, options.arch), *more]
     key = store.digest("support", name, toolchain.identity(chain, flavour), *arguments)
     kept = store.find("objects", key)
     if kept is not None:
         return kept
-    place = scratch / f"support-{name}"
+    place = scratch / f"support-{key[:16]}"
     place.mkdir(exist_ok=True)
     built = place / "support.o"
-    own = ["-Xclang", f"-cuid={key[:16]}", "-c", str(RUNTIME / name), "-o", str(built)]
+    own = [*more, "-Xclang", f"-cuid={key[:16]}", "-c", str(RUNTIME / name), "-o", str(built)]
     _compile(chain, flavour, own, options, place)
     return store.keep("objects", key, built)
 
@@ -279,12 +293,12 @@ def _link(
     if kept is not None and told is not None:
         return kept, key, told
     offload = scratch / "offload.cpp"
-    offload.write_text(_offload_text([s for u in units for s in u.offload]), "utf-8")
+    offload.write_text(offload_text([s for u in units for s in u.offload]), "utf-8")
     program = scratch / "program"
     link = [chain.compiler, "-w", "-Wl,--no-demangle", *map(str, objects), "-x", "c++", str(offload), "-x", "none"]
     missing: list[str] = []
     try:
-        _run([*link, *libraries, "-o", str(program)])
+        run_compiler([*link, *libraries, "-o", str(program)])
     except CompileError as error:
         missing = sorted(set(_UNDEFINED.findall(str(error.args[1]))))
         data = [symbol for symbol in missing if symbol.startswith(("_ZTV", "_ZTI", "_ZTT", "_ZGV"))]
@@ -295,7 +309,7 @@ def _link(
         absent = scratch / "missing.cpp"
         absent.write_text(_missing_text(missing), "utf-8")
         try:
-            _run([*link, "-x", "c++", str(absent), "-x", "none", *libraries, "-o", str(program)])
+            run_compiler([*link, "-x", "c++", str(absent), "-x", "none", *libraries, "-o", str(program)])
         except CompileError as again:
             raise TraceError(f"the program does not link: {again}") from None
     path = store.keep("programs", key, program)
@@ -303,7 +317,7 @@ def _link(
     return path, key, missing
 
 
-def _offload_text(symbols: Sequence[str]) -> str:
+def offload_text(symbols: Sequence[str]) -> str:
     """Definitions of the device code that was not built. They are hidden, so they must be in the same program."""
     lines = []
     for symbol in sorted(set(symbols)):
@@ -320,7 +334,7 @@ def _missing_text(symbols: Sequence[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _run(command: Sequence[str]) -> None:
+def run_compiler(command: Sequence[str]) -> None:
     """Run a compiler. Raises CompileError with (first error, all that was said)."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False)

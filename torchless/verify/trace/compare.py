@@ -79,7 +79,7 @@ def _refusals(call: Call, before: Record, after: Record) -> list[Difference]:
         return [Difference("verdict", f"before: {told(before)}; after: {told(after)}", accepted)]
     if authored(before) and after.outcome != "refused" and message_of(before) != message_of(after):
         found.append(Difference("message", f"before: {told(before)}; after: {told(after)}"))
-    done = [[e for e in r.events if e["event"] in _DOING] for r in (before, after)]
+    done = [[e for e in r.events if e["event"] in _DOING and not _made_for_the_result(e)] for r in (before, after)]
     if done[0] and not done[1] and after.outcome == "refused":
         found.append(Difference("launch", "is refused before the call, not after something was launched", "dtype"))
     elif done[0] and not done[1] and not authored(before):
@@ -87,6 +87,16 @@ def _refusals(call: Call, before: Record, after: Record) -> list[Difference]:
     else:
         found += _events(call, done[0], done[1])
     return found
+
+
+def _made_for_the_result(event: Event) -> bool:
+    """Memory that torch allocates, and its fill: where a call is refused it is given back, and nobody has seen it.
+
+    A wrapper makes the result before the call, which used to make it after its checks.
+    """
+    if event["event"] == "alloc":
+        return event.get("name") == "torch"
+    return event["event"] == "memset" and str(event.get("to", "")).startswith("@torch")
 
 
 def _events(call: Call, before: Sequence[Event], after: Sequence[Event]) -> list[Difference]:

@@ -173,7 +173,8 @@ class EntryResult:
     """The verdict on one entry point: "pass", "fail" or "not run" (``why``).
 
     ``calls`` were compared, of which ``launched`` put something on the device alike and ``rejected`` were refused
-    alike. ``allowed`` counts, by convention of the target, the calls that differ only in what it accepts.
+    alike. ``allowed`` counts, by convention of the target, the calls that differ only in what it accepts. ``examples``
+    are some of the calls, for a ``signature`` as it was before.
     """
 
     entry: str
@@ -185,6 +186,8 @@ class EntryResult:
     rejected: int = 0
     kernels: tuple[str, ...] = ()
     allowed: tuple[tuple[str, int], ...] = ()
+    examples: tuple[Call, ...] = ()
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,16 +165,20 @@ def _listed(
     isolated: Collection[int],
 ) -> Iterator[str]:
     yield f"architecture {arch}\n"
-    for kernel in kernels:
-        params = []
-        for i, param in enumerate(kernel.params):
-            leaves = ",".join(f"{offset}:{kind}" for offset, kind in param.leaves)
-            params.append(f"{param.name or f'#{i}'}={leaves}")
-        yield " ".join(["kernel", kernel.symbol, *params]) + "\n"
+    yield from (f"kernel {kernel_line(kernel)}\n" for kernel in kernels)
     for index, call in enumerate(calls):
         yield f"call {index} {call.entry} {call.device} {int(call.capture)} {int(index in isolated)}\n"
         for parameter, value in zip(signatures[call.entry].params, call.args, strict=True):
             yield f"with {written(parameter, value)}\n"
+
+
+def kernel_line(kernel: Kernel) -> str:
+    """A kernel as the runtime reads it."""
+    params = []
+    for i, param in enumerate(kernel.params):
+        leaves = ",".join(f"{offset}:{kind}" for offset, kind in param.leaves)
+        params.append(f"{param.name or f'#{i}'}={leaves}")
+    return " ".join([kernel.symbol, *params])
 
 
 def written(parameter: Parameter, value: Value) -> str:

@@ -97,7 +97,7 @@ def simpler(call: Call, signature: Signature) -> Iterator[Call]:
 def reproducer(call: Call, signature: Signature, before: Record, after: Record) -> str:
     """The call as Python that runs where there is a GPU, and what each side does with it."""
     arguments = [
-        f"    {p.name}={_python(value, p.base)},"
+        f"    {p.name}={python_value(value, p.base)},"
         for p, value in zip(signature.params, call.args, strict=True)
         if p.base != "stream"
     ]
@@ -139,7 +139,8 @@ def _simpler_value(value: Value, optional: bool) -> Iterator[Value]:
                 yield type(value)(simple)
 
 
-def _python(value: Value, base: str) -> str:
+def python_value(value: Value, base: str) -> str:
+    """An argument as Python; ``base`` is the kind of its parameter."""
     if isinstance(value, TensorInput):
         device = f"cuda:{value.device}" if value.device >= 0 else "cpu"
         head = f"torch.empty({_tuple(value.sizes)}"
@@ -150,7 +151,7 @@ def _python(value: Value, base: str) -> str:
         view = f".as_strided({_tuple(value.sizes)}, {_tuple(value.strides)}, {value.offset})"
         return f"torch.empty({count}{end}{view}"
     if isinstance(value, tuple):
-        return "[" + ", ".join(_python(v, base) for v in value) + "]"
+        return "[" + ", ".join(python_value(v, base) for v in value) + "]"
     if base == "dtype":
         return f"torch.{value}"
     return repr(value)

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from torchless.facts.cache import default_folder
@@ -53,6 +54,15 @@ def keep(kind: str, key: str, built: Path) -> Path:
     return path
 
 
+def linked(target: Path) -> Path:
+    """A folder in which ``target`` is found under its own name, and nothing else."""
+    place = folder() / "links" / digest(str(target))
+    place.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        (place / target.name).symlink_to(target)
+    return place
+
+
 def keep_bytes(kind: str, key: str, data: bytes) -> None:
     """Keep ``data``. A folder that cannot be written to is no reason to fail: it is made again next time."""
     with suppress(OSError), tempfile.TemporaryDirectory() as scratch:
@@ -82,7 +92,9 @@ def prune(max_bytes: int = MAX_BYTES) -> None:
     entries: list[tuple[float, int, Path]] = []
     for path in folder().glob("*/*"):
         with suppress(OSError):
-            stat = path.stat()
+            stat = path.lstat()
+            if not S_ISREG(stat.st_mode):
+                continue
             entries.append((stat.st_mtime, stat.st_size, path))
     total = sum(size for _, size, _ in entries)
     if total <= max_bytes:

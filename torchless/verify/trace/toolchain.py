@@ -29,7 +29,9 @@ RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 _OLDEST = 17
 _FIXED = (
     "-x", "hip", "-std=c++20", "--cuda-host-only", "-nogpuinc", "-nogpulib", "-nohipwrapperinc", "-w", "-O0",
-    "-fPIE", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM", "-ferror-limit=5", "-fno-spell-checking",
+    # objects become a program, and libraries that Python loads; the target's own build hides inline functions as well
+    "-fPIC", "-fvisibility-inlines-hidden",
+    "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM", "-ferror-limit=5", "-fno-spell-checking",
     # what a launcher leaves unset must not differ from run to run
     "-ftrivial-auto-var-init=pattern",
     *stubs.COMPILER_FLAGS,
@@ -93,6 +95,27 @@ def find_torch() -> Torch | None:
 
 
 @cache
+def pybind_include() -> tuple[str, ...]:
+    """The include folders of a pybind11 that runs, and of this Python; () where either is missing.
+
+    pybind11's own package, or the copy that torch brings: then a folder of links that shows nothing else of torch.
+    """
+    python = sysconfig.get_paths()["include"]
+    if not Path(python, "Python.h").is_file():
+        return ()
+    spec = importlib.util.find_spec("pybind11")
+    if spec is not None and spec.submodule_search_locations:
+        folder = Path(next(iter(spec.submodule_search_locations))) / "include"
+        if (folder / "pybind11/pybind11.h").is_file():
+            return (str(folder), python)
+    torch = find_torch()
+    brought = Path(torch.folder, "include/pybind11") if torch is not None else None
+    if brought is None or not (brought / "pybind11.h").is_file():
+        return ()
+    return (str(store.linked(brought)), python)
+
+
+@cache
 def runtime_digest() -> str:
     """A key for the bytes of all of our C++."""
     files = sorted(p for p in RUNTIME.rglob("*") if p.is_file())
@@ -125,10 +148,10 @@ def common_arguments(flavour: str, arch: str) -> list[str]:
     elif flavour == "stand-in":
         folders = [str(RUNTIME / "torch_shim"), str(RUNTIME / "torch_gpu")]
     else:
-        folders = []
+        folders = list(pybind_include())
     # our stubs fill the gaps: torch's where its stand-in has no header of its own, pybind11's where torch brings none
     rest = stubs.stub_dirs(torch=flavour == "stand-in")
-    if flavour == "real":
+    if flavour == "real" or (flavour == "free" and pybind_include()):
         rest = [folder for folder in rest if folder.name != "pybind11"]
     for folder in [*folders, *map(str, rest)]:
         arguments += ["-isystem", folder]
@@ -156,12 +179,13 @@ def repair_text() -> bytes:
     return REPAIR
 
 
-def link_arguments(flavour: str) -> list[str]:
-    """The libraries of a program."""
+def link_arguments(flavour: str, *, python: bool = False) -> list[str]:
+    """The libraries of a program, or of what Python loads."""
     if flavour != "real":
         return []
     torch = find_torch()
     if torch is None:
         raise TraceError("torch is not installed")
     lib = f"{torch.folder}/lib"
-    return [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-ltorch_cpu", "-ltorch", "-lc10"]
+    more = ["-ltorch_python"] if python else []
+    return [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", *more, "-ltorch_cpu", "-ltorch", "-lc10"]

@@ -8,9 +8,8 @@ inputs, about what kernels compute, or about entry points that are said to be no
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from torchless.verify.trace import toolchain
 from torchless.verify.trace.build import Program, build
 from torchless.verify.trace.compare import comparable, compare, launches
 from torchless.verify.trace.explore import explore, outcome_of
+from torchless.verify.trace.findings import alike, grouped
 from torchless.verify.trace.hints import Hints, read_hints
 from torchless.verify.trace.model import (
     Call,
@@ -36,13 +36,14 @@ from torchless.verify.trace.model import (
     TraceResult,
     TreeText,
 )
-from torchless.verify.trace.normal import message_of, without_details
+from torchless.verify.trace.normal import message_of
 from torchless.verify.trace.run import describe, run_calls
 from torchless.verify.trace.shrink import reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
 from torchless.verify.trace.unmask import unmask
 
 MAX_FINDINGS = 6  # of one entry point that are shrunk and shown
+EXAMPLES = 4  # calls of one entry point that are made from Python as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ def trace_unit(
         runner = Runner(programs[0], programs[1], before.root, options)
         pairs, not_run = _pairs(points, described, programs)
         results = {e: EntryResult(e, "not run", why) for e, why in not_run.items()}
-        results |= _traced(runner, pairs, _hints(sides[0], pairs), options)
+        alone = _alone(not_run, *described)
+        hints = _hints(sides[0], described[0], {*pairs, *alone})
+        results |= _traced(runner, pairs, hints, options)
+        results |= _shown_before(runner, alone, hints, not_run, options)
     except TraceError as error:
         results = {e.name: EntryResult(e.name, "not run", str(error)) for e in points}
         return TraceResult(tuple(results[e.name] for e in points), seconds=time.monotonic() - started)
@@ -158,6 +162,41 @@ def _pairs(
     return pairs, not_run
 
 
+def _alone(
+    not_run: Mapping[str, str], before: Mapping[str, Signature], after: Mapping[str, Signature]
+) -> dict[str, Signature]:
+    """Entry points that can be called as they were before, and that have other parameters now."""
+    found = {name: before[name] for name in not_run if name in before and name in after}
+    return {n: s for n, s in found.items() if not any(p.kind.startswith("unsupported ") for p in s.params)}
+
+
+def _shown_before(
+    runner: Runner,
+    alone: Mapping[str, Signature],
+    hints: Mapping[str, Hints],
+    not_run: Mapping[str, str],
+    options: TraceOptions,
+) -> dict[str, EntryResult]:
+    """What those entry points did before: examples for callers, who may see no difference."""
+
+    def run(calls: Sequence[Call]) -> list[Record]:
+        return runner.one(runner.before, calls, alone, set())
+
+    chosen = _explored({name: explore(s, hints[name], options) for name, s in alone.items()}, run) if alone else {}
+    calls = [call for name in alone for call in chosen[name]]
+    seen = [Compared(call, record, record, ()) for call, record in zip(calls, run(calls), strict=True)]
+    return {
+        name: EntryResult(
+            name,
+            "not run",
+            not_run[name],
+            examples=_examples([c for c in seen if c.call.entry == name and comparable(c.before)]),
+            signature=signature,
+        )
+        for name, signature in alone.items()
+    }
+
+
 def _traced(
     runner: Runner, pairs: Mapping[str, Pair], hints: Mapping[str, Hints], options: TraceOptions
 ) -> dict[str, EntryResult]:
@@ -204,7 +243,7 @@ def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared], hint
     for item in usable:
         for word in sorted({d.accepted for d in item.differences if d.accepted}):
             allowed[word] = allowed.get(word, 0) + 1
-    wrong = _wrong(usable)
+    wrong = list(_wrong(usable))
     result = EntryResult(
         name,
         "pass",
@@ -213,30 +252,38 @@ def _entry_result(runner: Runner, pair: Pair, compared: Sequence[Compared], hint
         rejected=sum(not c.before.accepted and not c.after.accepted for c in usable),
         kernels=tuple(sorted({k for c in through for k in launches(c.before)})),
         allowed=tuple(sorted(allowed.items())),
+        examples=_examples(usable),
+        signature=pair.before,
     )
     if wrong:
-        wrong |= _wrong(_unmasked(runner, pair, wrong, hints))
-        # a changed refusal says less than anything else that is found
-        shown = sorted(wrong.values(), key=lambda seen: seen[0][1].kind == "message")[:MAX_FINDINGS]
+        wrong += _wrong(_unmasked(runner, pair, wrong, hints))
+        shown = grouped(wrong)[:MAX_FINDINGS]
         return replace(result, status="fail", findings=tuple(_finding(runner, pair, seen) for seen in shown))
     if not launched:
         return replace(result, status="not run", why=_why_nothing(compared))
     return result
 
 
-Wrong = dict[str, list[tuple[Compared, Difference]]]
+def _examples(usable: Sequence[Compared]) -> tuple[Call, ...]:
+    """Calls that show most of what the entry point does: one for each list of kernels, and two that are refused."""
+    through: dict[tuple[str, ...], Call] = {}
+    refused: dict[object, Call] = {}
+    for item in usable:
+        if item.before.accepted and item.after.accepted and not item.call.capture:
+            through.setdefault(launches(item.before), item.call)
+        elif not item.before.accepted and not item.after.accepted:
+            refused.setdefault(outcome_of(item.before), item.call)
+    return (*list(through.values())[:EXAMPLES], *list(refused.values())[:2])
 
 
-def _wrong(compared: Sequence[Compared]) -> Wrong:
-    """The differences that no convention accepts, those of one kind together."""
-    wrong: Wrong = {}
+def _wrong(compared: Sequence[Compared]) -> Iterator[tuple[Compared, Difference]]:
+    """The differences that no convention accepts; of one call one of each kind."""
     for item in compared:
         for difference in {alike(d): d for d in reversed(item.differences) if not d.accepted}.values():
-            wrong.setdefault(alike(difference), []).append((item, difference))
-    return wrong
+            yield item, difference
 
 
-def _unmasked(runner: Runner, pair: Pair, wrong: Wrong, hints: Hints) -> list[Compared]:
+def _unmasked(runner: Runner, pair: Pair, wrong: Sequence[tuple[Compared, Difference]], hints: Hints) -> list[Compared]:
     """Calls that only the old version refuses, one for each of its refusals that became another one."""
     pairs = {pair.before.name: pair}
 
@@ -244,7 +291,7 @@ def _unmasked(runner: Runner, pair: Pair, wrong: Wrong, hints: Hints) -> list[Co
         return [(c.before, c.after) for c in runner.both(calls, pairs, alone=False)]
 
     found: dict[Call, None] = {}
-    starts = {outcome_of(seen[0][0].before): seen[0][0] for seen in wrong.values() if seen[0][1].kind == "message"}
+    starts = {outcome_of(item.before): item for item, difference in reversed(wrong) if difference.kind == "message"}
     for item in list(starts.values())[:MAX_FINDINGS]:
         call = unmask(item.call, item.before, item.after, pair.before, hints, runner.options, see)
         if call is not None:
@@ -268,18 +315,6 @@ def _finding(runner: Runner, pair: Pair, seen: Sequence[tuple[Compared, Differen
     return Finding(difference, call, reproducer(call, pair.before, before, after), len(seen))
 
 
-def alike(difference: Difference) -> str:
-    """The same text for differences of one kind: without numbers, dtypes, template arguments and places."""
-    text = re.sub(r" \[[^\]]*\]", "", difference.text)
-    for _ in range(4):
-        text = re.sub(r"<[^<>]*>", "", text)
-    if difference.kind == "verdict":  # whoever goes through, what it launches is another matter
-        text = re.sub(r"(before|after): (launches|goes through)[^;]*", r"\1: goes through", text)
-    elif difference.kind not in ("message", "result"):
-        text = text.partition(": ")[0]
-    return f"{difference.kind} {difference.accepted} {without_details(text)}"
-
-
 def _why_nothing(compared: Sequence[Compared]) -> str:
     missing = [r.message for c in compared for r in (c.before, c.after) if r.outcome == "missing"]
     if missing:
@@ -294,20 +329,20 @@ def _why_nothing(compared: Sequence[Compared]) -> str:
     return f"none of the generated inputs was taken; most often: {words}"
 
 
-def _hints(side: Side, pairs: Mapping[str, Pair]) -> dict[str, Hints]:
+def _hints(side: Side, described: Mapping[str, Signature], wanted: Set[str]) -> dict[str, Hints]:
     graph = IncludeGraph(
         Path(side.tree.root), {s.source: [s.include_dirs] for s in side.specs}, overlay=dict(side.tree.texts)
     )
     out = {}
     for point in side.entries:
-        if point.name not in pairs:
+        if point.name not in wanted:
             continue
         files = [point.source, *sorted(f for f in graph.closure_of(point.source) if graph.is_file(f))]
         texts = []
         for path in dict.fromkeys(files):
             data = side.tree.texts.get(path)
             texts.append((Path(side.tree.root) / path).read_bytes() if data is None else data)
-        out[point.name] = read_hints(point.name, [p.name for p in pairs[point.name].before.params], texts)
+        out[point.name] = read_hints(point.name, [p.name for p in described[point.name].params], texts)
     return out
 
 

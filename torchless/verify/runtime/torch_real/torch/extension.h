@@ -1,4 +1,7 @@
 #pragma once
-// The part of this header that launchers use: tensors and factories, without modules, optimisers and Python. A third
-// of the time of the whole.
+// All of torch takes a compiler twelve seconds; tensors, as everything here uses them, take three.
 #include <torch/types.h>
+#ifdef TORCHLESS_PYTHON  // for what binds functions to Python: torch's own conversions
+#include <torch/csrc/utils/pybind.h>
+namespace py = pybind11;
+#endif
