@@ -22,6 +22,7 @@ from torchless.options import MigrateOptions, Progress
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Module, Project
 from torchless.selection import SelectionError, select
+from torchless.text import writer
 from torchless.verify import ladder
 from torchless.verify.answer import Answer, Verdict, Verified
 from torchless.verify.certificate import certify
@@ -224,6 +225,10 @@ def _project(options: VerifyOptions, start: Path) -> Project:
 
 
 def _before(options: VerifyOptions, root: Path) -> tuple[Tree, str]:
+    if writer.pending(root):
+        raise UsageError(
+            f"{root}: a write was interrupted, so files may be half old, half new: `torchless migrate` takes it back"
+        )
     if options.since:
         return before_revision(root, options.since), options.since
     last = before_last_write(root)

@@ -201,6 +201,14 @@ def test_a_compiler_whose_traces_are_not_understood(run, built, tmp_path):
         (("module_one", "--compile-commands", "none.json"), "none.json: No such file or directory"),
         (("module_one", "--compare", "nowhere", "."), "git"),
         (("--compare", "a.json", "b.json"), "a.json: No such file or directory"),
+        (
+            ("--compare", "empty.json", "empty.json"),
+            "empty.json: no result of `torchless profile --output-format json`",
+        ),
+        (("module_one", "--compare", ".", "nowhere"), "git"),
+        (("module_one", "-o", "nofolder/page.html"), "nofolder/page.html: cannot be written: there is no folder "),
+        (("module_one", "-o", "csrc"), "csrc: cannot be written: it is a folder"),
+        (("module_one", "--max-jobs", "0"), "0"),
         (("module_one", "--verification", "none.json"), "none.json: No such file or directory"),
         (("module_one", "--verification", "csrc/include/one.h"), "not JSON"),
         (("module_one", "--flags", "guess"), "'guess' is not one of"),
@@ -208,6 +216,7 @@ def test_a_compiler_whose_traces_are_not_understood(run, built, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(run, built, arguments, words):
+    (built / "empty.json").write_text("{}")
     ran = run("profile", *arguments, cwd=built)
     assert (ran.code, ran.out) == (2, b"")
     assert words in ran.err

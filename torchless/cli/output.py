@@ -59,6 +59,19 @@ def save(data: bytes, file: Path) -> None:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from error
 
 
+def require_place(file: str | None) -> None:
+    """Say before a long run what save() would say after it. Raises UsageError; nothing is written."""
+    if file in (None, "-"):
+        return
+    target = Path(os.path.realpath(str(file)))
+    if target.is_dir():
+        raise UsageError(f"{file}: cannot be written: it is a folder")
+    if not target.parent.is_dir():
+        raise UsageError(f"{file}: cannot be written: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{file}: cannot be written: {target.parent} is not writable")
+
+
 _FORMATS = {".json": "json", ".md": "markdown", ".html": "html"}
 
 

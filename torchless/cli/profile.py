@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from torchless import profiling
-from torchless.cli.output import emit, fail, format_of, save, say
+from torchless.cli.output import emit, fail, format_of, require_place, save, say
 from torchless.errors import UsageError
 from torchless.exitcodes import FAILED, NOTHING_LEFT
 from torchless.profile.model import COMPILE, FRONT_END, Profile
@@ -81,6 +81,7 @@ def profile(
     when a unit fails: the first one is told at once, and stops what is queued.
     """
     seen["verbose"] = verbose
+    require_place(output_file)
     start = Path.cwd()
     form = output_format or format_of(output_file)
     shown = _verification(start, verification)

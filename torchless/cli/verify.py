@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from torchless import verification
-from torchless.cli.output import emit, format_of, save
+from torchless.cli.output import emit, format_of, require_place, save
 from torchless.exitcodes import BACKED_OUT, NOTHING_LEFT
 from torchless.report import verified
 from torchless.report.color import painter, wants_color
@@ -70,6 +70,7 @@ def verify(
     why, and never passes.
     """
     seen["verbose"] = verbose
+    require_place(output_file)
     options = verification.VerifyOptions(
         paths=paths,
         modules=modules,
