@@ -66,37 +66,50 @@ def _call_function(frame: Frame, node: Name, function: Function, arguments: Sequ
     words = {t.text for t in scopes.tokens[block.head : block.open]}
     if b"__global__" in words or (b"__device__" in words and b"__host__" not in words):
         raise Refused("it runs on the device", node.offset)
-    if node.template and function.template:
-        raise Refused("it is made for a type that is said", node.offset)
-    bound = _bound(frame, node, function, arguments)
-    inner = frame.inner(function.file, block, bound, function.template)
+    types = _said_types(frame, node, function)
+    bound = _bound(frame, node, function, arguments, types)
+    inner = frame.inner(function.file, block, bound, function.template, types)
     body = statements(scopes, block.open + 1, block.close - 1)
-    found = _returned(inner, body, _return_type(scopes, block), function.template)
-    return found
+    return _returned(inner, body, _return_type(scopes, block))
 
 
-def _bound(frame: Frame, node: Name, function: Function, arguments: Sequence[Term]) -> dict[str, Term]:
-    """The values of the parameters; those with defaults that are not given stay out."""
+def _said_types(frame: Frame, node: Name, function: Function) -> dict[str, str]:
+    """The types that the call says for the template parameters: ``round_up<int>(...)``."""
+    if len(node.template) > len(function.template):
+        raise Refused("it is made for more types than it has", node.offset)
+    out = {}
+    for name, spelled in zip(function.template, node.template, strict=False):
+        plain = frame.type(spelled)
+        if coercion.kind_of(plain) != "number":
+            raise Refused(f"it is made for {spelled}", node.offset)
+        out[name] = plain
+    return out
+
+
+def _bound(
+    frame: Frame, node: Name, function: Function, arguments: Sequence[Term], types: dict[str, str]
+) -> dict[str, Term]:
+    """The values of the parameters; those with defaults that are not given stay out. Adds deduced ``types``."""
     scopes = function.file.scopes
     out: dict[str, Term] = {}
-    deduced: dict[str, str] = {}
+    said = set(types)
     for parameter, argument in zip(parameters(scopes, function.block.params), arguments, strict=False):
         if parameter.name < 0:
             continue
         spelled = frame.type(parameter_type(scopes, parameter))
         name = scopes.tokens[parameter.name].text.decode("latin-1")
-        if spelled in function.template:
-            if not isinstance(argument, Scalar):
+        if spelled in function.template and spelled not in said:
+            if not isinstance(argument, Scalar) or argument.type.kind == "string":
                 raise Refused("what it is made for is not known", node.offset)
-            if deduced.setdefault(spelled, argument.type.name) != argument.type.name:
+            if types.setdefault(spelled, argument.type.name) != argument.type.name:
                 raise Refused("it gets arguments of different types", node.offset)
             out[name] = argument
         else:
-            out[name] = coercion.coerce(argument, spelled, node.offset)
+            out[name] = coercion.coerce(argument, types.get(spelled, spelled), node.offset)
     return out
 
 
-def _returned(inner: Frame, body: Sequence[Statement], spelled: str, template: Sequence[str]) -> Term:
+def _returned(inner: Frame, body: Sequence[Statement], spelled: str) -> Term:
     """What the statements return, as a value of the type ``spelled``."""
     scopes = inner.file.scopes
     for i, statement in enumerate(body):
@@ -106,8 +119,7 @@ def _returned(inner: Frame, body: Sequence[Statement], spelled: str, template: S
             raise Refused("its body depends on an #if", offset)
         if statement.word == "return":
             found = inner.evaluate(statement.first + 1, statement.last - 1)
-            plain = inner.type(spelled)
-            return found if plain in template else coercion.coerce(found, plain, offset)
+            return coercion.coerce(found, inner.type(spelled), offset)
         if not any(t.text in (b"return", b"goto") for t in tokens):
             continue
         if statement.word != "if" or any(t.text == b"goto" for t in tokens):
@@ -115,8 +127,8 @@ def _returned(inner: Frame, body: Sequence[Statement], spelled: str, template: S
         condition = inner.condition(statement.condition + 1, scopes.pair[statement.condition] - 1)
         arms = [statements(scopes, *inside(scopes.tokens, b)) for b in statement.branches]
         rest = list(body[i + 1 :])
-        then = _returned(inner, [*arms[0], *rest], spelled, template)
-        other = _returned(inner, [*(arms[1] if statement.complete else []), *rest], spelled, template)
+        then = _returned(inner, [*arms[0], *rest], spelled)
+        other = _returned(inner, [*(arms[1] if statement.complete else []), *rest], spelled)
         return select(condition, then, other, offset)
     raise Refused("a way through it ends without a return", 0)
 

@@ -34,7 +34,7 @@ class Frame:
 
     ``arguments`` are the values of the parameters of a function or a macro that is followed; without them the
     parameters stand for themselves, ``names`` maps them to what Python calls them. ``hidden`` are names that must not
-    be looked up at file scope (template parameters).
+    be looked up at file scope (template parameters); ``types`` says what those of them are that stand for a known type.
     """
 
     file: File
@@ -43,19 +43,25 @@ class Frame:
     names: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, Term] | None = None
     hidden: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
     depth: int = 0
     _values: dict[tuple[str, int], Term] = field(default_factory=dict)
     _active: set[tuple[str, int]] = field(default_factory=set)
 
     def inner(
-        self, file: File, function: Block | None, arguments: Mapping[str, Term] | None, hidden: Sequence[str]
+        self,
+        file: File,
+        function: Block | None,
+        arguments: Mapping[str, Term] | None,
+        hidden: Sequence[str],
+        types: Mapping[str, str] | None = None,
     ) -> Frame:
         """The frame of something that this one leads to. Raises Refused when it is the last of too many."""
         if self.depth >= DEEPEST:
             raise Refused("too many functions lead to one another", 0)
         return Frame(
-            file, function, self.definitions, {}, arguments or {}, frozenset(hidden), self.depth + 1
-        )  # fmt: skip
+            file, function, self.definitions, {}, arguments or {}, frozenset(hidden), types or {}, self.depth + 1
+        )
 
     # what names.Names asks for
 
@@ -88,6 +94,7 @@ class Frame:
     def type(self, spelled: str) -> str:
         """See names.Names."""
         plain = coercion.strip(spelled)
+        plain = self.types.get(plain, plain)
         for _ in range(DEEPEST):
             if is_builtin(plain) or coercion.kind_of(plain) or plain in self.hidden:
                 break
