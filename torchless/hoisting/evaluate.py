@@ -7,7 +7,7 @@ import re
 from torchless.hoisting import arithmetic, coercion, factories, members, sizes, std_calls, torch_calls
 from torchless.hoisting.arithmetic import ULONG, constant, number_type
 from torchless.hoisting.choices import equal, select
-from torchless.hoisting.names import Names
+from torchless.hoisting.names import Names, asks_device
 from torchless.hoisting.nodes import (
     Binary,
     Boolean,
@@ -241,14 +241,9 @@ def _member_call(node: Call, callee: Member, names: Names) -> Term:
     return members.member(found, callee.name, _arguments(node, names), offset)
 
 
-_DEVICE_WORDS = re.compile(
-    r"devic|prop|num_cu|warp_size|multi_?processor|arch|gfx|occupancy|hipget|cu_num|sm_count|wavefront", re.I
-)
-
-
 def unknown_call(name: str) -> str:
     """Why the result of a function that nobody knows cannot be said in Python."""
-    if _DEVICE_WORDS.search(name):
+    if asks_device(name):
         return f"it depends on the device (`{name}`)"
     return f"it calls `{name}`, whose body is not at hand or cannot be followed"
 

@@ -13,13 +13,14 @@ from torchless.hoisting import coercion
 from torchless.hoisting.choices import select
 from torchless.hoisting.declared import parameter_type
 from torchless.hoisting.definitions import Function, Macro
+from torchless.hoisting.names import asks_device
 from torchless.hoisting.nodes import Name
 from torchless.hoisting.spelling import type_text
 from torchless.hoisting.terms import Refused, Scalar, Term
 from torchless.rewrites.heads import parameters
 from torchless.rewrites.scopes import Block, Scopes
 from torchless.rewrites.statements import Statement, statements
-from torchless.text.lexer import Token
+from torchless.text.lexer import Kind, Token
 
 if TYPE_CHECKING:
     from torchless.hoisting.frames import Frame
@@ -38,7 +39,9 @@ def follow(frame: Frame, node: Name, arguments: Sequence[Term]) -> Term | None:
             elif isinstance(definition, Macro) and _length(definition) == len(arguments):
                 answers.append(_call_macro(frame, definition, arguments))
         except Refused as refused:
-            raise Refused(f"`{node.text}`: {refused.reason}", node.offset) from refused
+            asked = _asked_of_device(definition) if isinstance(definition, Function) else ""
+            reason = f"it depends on the device (`{asked}`)" if asked else refused.reason
+            raise Refused(f"`{node.text}`: {reason}", node.offset) from refused
     if any(a != answers[0] for a in answers):
         raise Refused(f"there are several functions `{node.text}`", node.offset)
     return answers[0] if answers else None
@@ -48,6 +51,16 @@ def inside(tokens: Sequence[Token], branch: tuple[int, int]) -> tuple[int, int]:
     """A branch without its braces."""
     first, last = branch
     return (first + 1, last - 1) if tokens[first].text == b"{" else branch
+
+
+def _asked_of_device(function: Function) -> str:
+    """A function that the body of ``function`` calls to ask what the device can do, or ""."""
+    tokens = function.file.tokens
+    for i in range(function.block.open, function.block.close):
+        name = tokens[i].text.decode("latin-1")
+        if tokens[i].kind is Kind.NAME and tokens[i + 1].text == b"(" and asks_device(name):
+            return name
+    return ""
 
 
 def _length(macro: Macro) -> int:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from torchless.hoisting.nodes import Name
 from torchless.hoisting.terms import Device, Term
+
+_DEVICE_WORDS = re.compile(
+    r"get_?devic|device_?(?:prop|count|attr)|hipget|num_cu|cu_num|warp_size|multi_?processor|get_?arch|gfx|occupancy"
+    r"|sm_count|wavefront",
+    re.I,
+)
+
+
+def asks_device(name: str) -> bool:
+    """Does a function of that name ask what the device can do?"""
+    return _DEVICE_WORDS.search(name) is not None
 
 
 class Names(Protocol):

@@ -1,11 +1,14 @@
-"""A file of an analysed checkout with the headers that define what it names."""
+"""A file of a checkout with the headers that define what it names."""
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from torchless.analysis import Analysis
 from torchless.facts.flags import STUB_PREFIX, STUBS
+from torchless.facts.includes import IncludeGraph
+from torchless.facts.typing import FileView
 from torchless.hoisting.allocation import Source
 from torchless.hoisting.definitions import Definitions, File
 from torchless.text.source import SourceFile
@@ -15,29 +18,41 @@ _DECLARING_STUBS = ("ck",)
 
 
 class Shelf:
-    """The files of one analysis, each read and lexed once."""
+    """The files below ``root`` as ``graph`` joins them, each read once and lexed when something is looked up in it.
 
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
+    ``views`` are files that were opened before, with the compiler's facts. ``headers`` are those of the project: one
+    that is included by a folder that only the build knows is found when no other has its name.
+    """
+
+    def __init__(
+        self, root: Path, graph: IncludeGraph, views: Mapping[str, FileView], headers: Iterable[str] = ()
+    ) -> None:
+        self._root = root
+        self._named: dict[str, list[str]] = {}
+        for header in headers:
+            self._named.setdefault(posixpath.basename(header), []).append(header)
+        self._graph = graph
+        self._views = views
         self._files: dict[str, File | None] = {}
         self._sources: dict[str, Source] = {}
 
     def source(self, path: str) -> Source:
-        """``path``, a view of the analysis, with every header that the sources which reach it include.
-
-        Raises KeyError when the analysis has no view of it.
-        """
+        """The file ``path`` with every header that the sources which reach it include. Raises OSError."""
         if path not in self._sources:
-            own = File(self._analysis.views[path].source, self._analysis.views[path])
+            view = self._views.get(path)
+            own = File(view.source if view else SourceFile(path, (self._root / path).read_bytes()), view)
             self._files[path] = own
             found = (self._file(other) for other in sorted(self._reached(path)) if other != path)
             self._sources[path] = Source(own, Definitions([own, *(file for file in found if file is not None)]))
         return self._sources[path]
 
     def _reached(self, path: str) -> set[str]:
-        closures, graph = self._analysis.closures, self._analysis.graph
-        units = [path] if path in closures else [s for s, files in closures.items() if path in files]
-        reached = {other for unit in units for other in graph.closure_of(unit)}
+        units = [path, *self._graph.users_of(path)]
+        reached = {other for unit in units for other in self._graph.closure_of(unit)}
+        for spelled in [other for other in reached if not self._graph.is_file(other)]:
+            found = self._named.get(posixpath.basename(spelled), [])
+            if len(found) == 1:
+                reached.update(self._graph.closure_of(found[0]))
         for folder in _DECLARING_STUBS:
             if any((STUBS / folder / header).is_file() for header in reached):
                 headers = (p for p in (STUBS / folder).rglob("*") if p.is_file())
@@ -47,15 +62,13 @@ class Shelf:
     def _file(self, path: str) -> File | None:
         """The file, None for a header that is not there."""
         if path not in self._files:
-            view = self._analysis.views.get(path)
+            view = self._views.get(path)
             if view is not None:
                 self._files[path] = File(view.source, view)
             elif path.startswith(STUB_PREFIX):
                 self._files[path] = _on_disk(STUBS / path.removeprefix(STUB_PREFIX), path)
-            elif self._analysis.graph.is_file(path):
-                self._files[path] = _on_disk(self._analysis.root / path, path)
             else:
-                self._files[path] = None
+                self._files[path] = _on_disk(self._root / path, path) if self._graph.is_file(path) else None
         return self._files[path]
 
 
