@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.api.conftest import CORE, TARGET, configuration
+from torchless.campaign.emitting import Emitter, How
+from torchless.campaign.model import Batch, Plan
+from torchless.campaign.repository import open_repository
+from torchless.campaign.state import Campaign, load, save, state_file
+from torchless.campaign.trees import Trees
+from torchless.campaign.updating import numbered, reconciled
+from torchless.model import Unit, UnitStatus
+from torchless.report.campaign_letter import Told
 
 NAMES = ("alpha", "beta", "delta", "gamma", "omega")
 TIE = "static_assert(sizeof(int) == 4);\n"
@@ -129,3 +137,56 @@ def replace_in(root: Path, path: str, old: str, new: str) -> None:
 def tree_of(root: Path, revision: str) -> str:
     """The tree of a revision, without what a campaign keeps there."""
     return git(root, "ls-tree", "-r", revision, "--", "csrc", "aiter")
+
+
+Edits = Mapping[str, tuple[str, str]]
+
+
+def plan_of(root: Path, *batches: tuple[str, Edits], needs: Mapping[str, tuple[str, ...]] | None = None) -> Plan:
+    """A plan without an engine: for each batch its name and path -> (old, new) text, on the files as they are."""
+    needs = needs or {}
+    paths = {path for _, edits in batches for path in edits}
+    base = {path: (root / path).read_bytes() for path in paths}
+    edits_of = dict(batches)
+
+    def made(names: list[str]) -> dict[str, bytes]:
+        out: dict[str, bytes] = {}
+        for name in names:
+            for path, (old, new) in edits_of[name].items():
+                text = out.get(path, base[path])
+                assert text.count(old.encode()) == 1, (path, old)
+                out[path] = text.replace(old.encode(), new.encode())
+        return out
+
+    names = [name for name, _ in batches]
+    told = []
+    for number, (name, edits) in enumerate(batches, 1):
+        unit = Unit(name, (f"module_{name}",), (name,), tuple(edits), UnitStatus.MIGRATED)
+        told.append(Batch(name, number, (unit,), 2, tuple(sorted(edits)), needs=needs.get(name, ())))
+    series = {name: made(names[: n + 1]) for n, name in enumerate(names)}
+    stacks = {}
+    for name in names:
+        chain = [*needs.get(name, ()), name]
+        stacks[name] = tuple((each, made(chain[: n + 1])) for n, each in enumerate(chain))
+    return Plan(str(root), tuple(told), series, stacks, base)
+
+
+def told(*_: object) -> Told:
+    """What a batch is told with when nothing was verified."""
+    return Told(None, "Formatting: nothing.", "torchless plan")
+
+
+def emit(root: Path, plan: Plan, how: How, campaign: Campaign | None = None, **more: object) -> Campaign:
+    """One run over ``plan`` as the command line makes it, the plan itself aside; the state is on disk afterwards."""
+    repository = open_repository(root)
+    base = repository.head()
+    file = state_file(root)
+    before = campaign or load(file) or Campaign()
+    plan = numbered(plan, before)
+    trees = Trees(repository, plan, base)
+    trees.check()
+    now = reconciled(plan, before, repository, base, how.kind, how.folder)
+    save(file, now)
+    wanted = more.pop("wanted", frozenset(batch.name for batch in plan.ready))
+    emitter = Emitter(trees, how, now, more.pop("save", lambda c: save(file, c)), told, wanted, **more)  # type: ignore[arg-type]
+    return emitter.run()

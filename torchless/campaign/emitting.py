@@ -58,6 +58,7 @@ class Emitter:
     again: bool = False  # make anew what only its words would change
     _tips: dict[str, str] = field(default_factory=dict)
     _messages: dict[str, str] = field(default_factory=dict)
+    _exact: set[str] = field(default_factory=set)
 
     @property
     def repository(self) -> Repository:
@@ -74,6 +75,7 @@ class Emitter:
         todo = [b for b in self.plan.ready if b.name in self.wanted or self._row(b).emitted or self._row(b).next_tip]
         if self.how.kind == "patches":
             self._check_folder()
+            self._clear()
         else:
             self._check_names(todo)
         if self.how.kind == "commits":
@@ -81,6 +83,7 @@ class Emitter:
         elif self.how.kind == "patches" and len(todo) == len(self.plan.ready):
             parent, fresh = self.trees.base, self.trees.of({})
             before: Texts = {}
+            self._exact = {batch.name for batch in todo}
             for batch in todo:
                 after = self.plan.series[batch.name]
                 parent = self._bring(batch, parent, fresh, before, after) or parent
@@ -102,7 +105,16 @@ class Emitter:
                 words = self._message(self.plan.named(name), before, after)
                 parent = self.repository.commit(self.trees.of(after), parent, words)
                 before = dict(after)
-        self._bring(batch, parent, self.trees.of(before), before, stack[-1][1])
+        fresh, after = self.trees.of(before), stack[-1][1]
+        late = [name for name, _ in stack[:-1] if name not in self._exact]
+        if late and merge_trees(self.repository, fresh, parent, self.trees.of(after)).conflicts:
+            # what it needs was made on an older tree and would do, but for this one
+            self._exact.update(late)
+            for name in late:
+                self._stacked(self.plan.named(name))
+            self._stacked(batch)
+        else:
+            self._bring(batch, parent, fresh, before, after)
 
     def _bring(self, batch: Batch, parent: str, fresh: str, before: Texts, after: Texts) -> str:
         """Make ``batch`` on ``parent``, whose generated tree is ``fresh``; the tip that its place has then, or ""."""
@@ -113,9 +125,9 @@ class Emitter:
             note = "what was changed by hand in a batch before it is where this one changes, too"
             self._keep(replace(row, state=State.STALE, conflicts=merged.conflicts, note=note))
             return ""
-        if self._is_current(row, parent, merged.tree):
-            made = row.emitted
-        else:
+        exact = batch.name in self._exact
+        made = next((c for c in (row.offered, row.emitted) if self._is_current(c, parent, merged.tree, exact)), "")
+        if not made:
             made = commit_apart(
                 repository, merged.tree, parent, self._message(batch, before, after), batch, self.how.letter
             )
@@ -131,7 +143,7 @@ class Emitter:
         for batch in self.plan.ready:
             row, after = self._row(batch), self.plan.series[batch.name]
             tree = self.trees.of(after)
-            if not self._is_current(row, parent, tree):
+            if not self._is_current(row.emitted, parent, tree, exact=True):
                 commit = commit_apart(
                     self.repository, tree, parent, self._message(batch, before, after), batch, self.how.letter
                 )
@@ -150,13 +162,13 @@ class Emitter:
             self.campaign = self.campaign.with_row(row)
         self.save(self.campaign)
 
-    def _is_current(self, row: Row, parent: str, tree: str) -> bool:
-        """Whether what was made before makes the same change, on something that is in what is there now."""
-        repository, made = self.repository, row.emitted
+    def _is_current(self, made: str, parent: str, tree: str, exact: bool) -> bool:
+        """Whether the commit ``made`` makes the same change, on ``parent`` or (where not ``exact``) on an older base."""
+        repository = self.repository
         if self.again or not made or not repository.has(made):
             return False
         its_parent = repository.parent_of(made)
-        if its_parent != parent and not repository.is_ancestor(its_parent, self.trees.base):
+        if its_parent != parent and (exact or not repository.is_ancestor(its_parent, self.trees.base)):
             return False
         return repository.patch_id(its_parent, made) == repository.patch_id(parent, tree)
 
@@ -229,12 +241,12 @@ class Emitter:
         parent = self._before(made)
         data = file.read_bytes() if file.is_file() else None
         if data is None or hashlib.sha256(data).hexdigest() == row.digest:
-            if row.emitted == made and data is not None:
-                self._keep(replace(row, state=State.EMITTED, note=row.note))
-                return row.tip
             if data is None or row.tip == row.emitted:
                 return self._write(row, file, made, made)
-            hand = row.tip
+            if row.emitted == made:
+                self._keep(replace(row, state=State.EMITTED))
+                return row.tip
+            hand, data = row.tip, None
         else:
             hand = self._patched(row, data)
         fresh = file.with_name(file.name + FRESH)
@@ -278,17 +290,28 @@ class Emitter:
 
     def _write(self, row: Row, file: Path, made: str, tip: str, edited: bytes | None = None) -> str:
         """Put ``tip`` into ``file``; what somebody ``edited`` there stays in the campaign's own folder."""
+        if not self.again and row.tip and edited is None and file.is_file() and self._says_the_same(row.tip, tip):
+            self._keep(replace(row, state=State.EMITTED, emitted=made, tip=tip))
+            return tip
         data = self.repository.mail(self._before(tip), tip)
         self._keep(replace(row, next_emitted=made, next_tip=tip))
         if edited is not None and edited != data:
-            kept = Path(self.plan.root) / journal.FOLDER / "kept"
-            kept.mkdir(exist_ok=True)
-            disk.replace(kept / f"{hashlib.sha256(edited).hexdigest()[:12]}-{file.name}", edited, 0o644)
+            self._keep_edited(file, edited)
         disk.replace(file, data, 0o644)
         note = "hand edits are kept" if tip != made else ""
         done = replace(row, next_emitted=made, next_tip=tip, digest=hashlib.sha256(data).hexdigest(), note=note)
         self._keep(self._done(done))
         return tip
+
+    def _says_the_same(self, one: str, other: str) -> bool:
+        """Whether the patches of two commits differ in no line, context and all."""
+        found = []
+        for commit in (one, other):
+            if not self.repository.has(commit):
+                return False
+            patch = self.repository.diff(self._before(commit), commit)
+            found.append([line for line in patch.split(b"\n") if not line.startswith((b"index ", b"@@ "))])
+        return found[0] == found[1]
 
     def _before(self, commit: str) -> str:
         """The commit before a batch: the one before its move, where it has one."""
@@ -363,6 +386,23 @@ class Emitter:
             )
             if blocking:
                 raise RepositoryError(f"the branch {blocking} leaves no room for {name}: pass --branch-prefix")
+
+    def _clear(self) -> None:
+        """Take the patches of batches that are merged out of the folder; one that was edited is kept elsewhere."""
+        for row in self.campaign.batches:
+            file = self.how.folder / row.place
+            if row.state is not State.MERGED or not row.place or not file.is_file():
+                continue
+            data = file.read_bytes()
+            if hashlib.sha256(data).hexdigest() != row.digest:
+                self._keep_edited(file, data)
+            file.unlink()
+
+    def _keep_edited(self, file: Path, data: bytes) -> None:
+        """Put what somebody made of ``file`` into the campaign's own folder."""
+        kept = Path(self.plan.root) / journal.FOLDER / "kept"
+        kept.mkdir(exist_ok=True)
+        disk.replace(kept / f"{hashlib.sha256(data).hexdigest()[:12]}-{file.name}", data, 0o644)
 
     def _check_folder(self) -> None:
         """Make the folder for patches. Raises RepositoryError when it holds patches of somebody else."""

@@ -244,7 +244,7 @@ class Repository:
 
     def mail(self, base: str, tip: str) -> bytes:
         """The commits of base..tip as `git am` takes them, whatever the user's settings for patches are."""
-        settings = [f"-c{key}" for key in _MAIL]
+        settings = [word for key in _MAIL for word in ("-c", key)]
         words = ["--stdout", "--no-signature", "-M", "--no-attach", "--no-base", "--zero-commit", *_PLAIN]
         return self.run(*settings, "format-patch", *words, f"{base}..{tip}")
 
