@@ -13,15 +13,17 @@ from torchless.plan.collect import Dropped, Settle
 from torchless.plan.launching import Launching
 from torchless.plan.suppression import left_alone, may_go
 from torchless.printed.mapping import spans_in
-from torchless.project.model import Module, PyOp
+from torchless.project.model import BindingRow, Module, PyOp
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
+from torchless.rewrites.binding_rows import new_arguments
 from torchless.rewrites.bindings import binding_defaults, stream_setters
 from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
 from torchless.rewrites.returns.contracts import Contracts
+from torchless.rewrites.returns.handing_back import added_names
 from torchless.selection import is_header
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
@@ -96,7 +98,7 @@ def decide(
         everything += generated_torch(analysis.root, modules, read, lambda path: spans_in(analysis.printed, path))
         everything += _unknown_text(analysis, modules)
         brings = () if policy.dropped("TL704") or policy.dropped("TL102") else _edited_headers(findings)
-        bindings = _bindings(analysis, modules, read, findings, brings)
+        bindings = _bindings(analysis, modules, read, findings, brings, policy.contracts)
         everything += bindings
         # a binding's default is spoken for as a whole, not name by name
         whole = [b for b in bindings if b.code == "TL703"]
@@ -203,8 +205,9 @@ def _bindings(
     read: Reader,
     findings: Sequence[Finding],
     edited: Collection[str],
+    contracts: Contracts,
 ) -> list[Finding]:
-    """The stream setter of each module, and binding defaults that name torch; ``edited`` as for stream_setters()."""
+    """The stream setter of each module, defaults that name torch, new arguments; ``edited`` as for stream_setters()."""
     out = stream_setters(analysis.project, modules, read, analysis.graph, edited=edited)
     optional = {(f.path, f.start) for f in findings if f.code == "TL204"}
     for module in modules:
@@ -228,7 +231,23 @@ def _bindings(
                 )
 
             out += binding_defaults(read(row.path), row, becomes_optional)
+            out += _new_arguments(read(row.path), row, seen, contracts)
     return out
+
+
+def _new_arguments(
+    source: SourceFile, row: BindingRow, seen: Sequence[FunctionFact], contracts: Contracts
+) -> list[Finding]:
+    """What the row of a function that gets parameters has to name."""
+    found = {c for f in seen if (c := contracts.by_key.get((f.name, len(f.params)))) is not None and c.added}
+    if len(found) != 1:
+        return []
+    (contract,) = found
+    names = added_names(contract, [arg.name for arg in row.args])
+    added = [(0, names[a.name], a.condition is not None) for a in contract.outputs]
+    added += [(contract.at, names[a.name], a.condition is not None) for a in contract.scratch]
+    finding = new_arguments(source, row, added, contract.key[1])
+    return [finding] if finding is not None else []
 
 
 def _guards(group: Group, functions: Sequence[FunctionFact], analysis: Analysis, launching: Launching) -> list[Finding]:

@@ -67,6 +67,11 @@ def ledger(
     if "TL401" in by_code:
         text = "the stream is the one that Python set for the current device, not that of the tensor's device"
         out.append(LedgerEntry("stream", text, *first("TL401")))
+    if "TL281" in by_code:
+        text = "what C++ allocated Python allocates, before the checks of the C++ function run"
+        out.append(LedgerEntry("allocation", text, *first("TL281")))
+    gone = [f for f in by_code.get("TL720", ()) if f.message.endswith("is gone")]
+    out += [LedgerEntry("traced-op", f.message.rpartition("; ")[2], f.path) for f in gone]
     if "TL207" in by_code:
         moved = _counted(count("TL207"), "default argument is", "default arguments are")
         out.append(LedgerEntry("default", f"{moved} moved or respelled", *first("TL207")))

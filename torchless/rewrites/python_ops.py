@@ -18,8 +18,8 @@ from torchless.project.model import PyOp
 from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
 from torchless.rewrites.python_layout import BlackStyle, is_laid_out, lay_out_decorator
 from torchless.rewrites.returns.contracts import Contract
-from torchless.rewrites.returns.reading import Shape
-from torchless.rewrites.wrappers import NotSplit, Surroundings, Wrapping, find_guard, split_op
+from torchless.rewrites.returns.handing_back import wrapping
+from torchless.rewrites.wrappers import NotSplit, Surroundings, find_guard, split_op
 from torchless.text.source import SourceFile
 
 Read = Callable[[str], SourceFile]
@@ -61,11 +61,16 @@ def develop_flags(
             blockers = op_blockers(op, known)
             if blockers:
                 findings += blockers
-            elif known is not None and known.contract is not None and annotation_kind(op.returns) is not Kind.NONE:
+            elif known is not None and known.contract is not None and _is_split(op, known.contract):
                 findings.append(_split(file, op, known.contract, known.names, style, around))
             else:
                 findings.append(_flip(layout, op))
     return findings
+
+
+def _is_split(op: PyOp, contract: Contract) -> bool:
+    """Whether the op needs a function around it: it returns something, or Python makes something for it."""
+    return bool(contract.added or contract.fills) or annotation_kind(op.returns) is not Kind.NONE
 
 
 def _split(
@@ -73,21 +78,10 @@ def _split(
 ) -> Finding:
     """TL720 for an op whose function becomes void: a private op, and a function that returns what it returned."""
     try:
-        return split_op(file, op, _wrapping(op, contract, names), style, around)
+        return split_op(file, op, wrapping(op, contract, names), style, around)
     except NotSplit as error:
         advice = "split it by hand into a private op and a function that calls it and returns the result"
         return _blocker("TL790", op, f"{op.function} cannot become a function around its op: {error}", advice)
-
-
-def _wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
-    own = [param.name for param in op.params]
-    if len(own) != contract.key[1]:
-        raise NotSplit(f"it has {len(own)} parameters and its C++ function {contract.key[1]}")
-    bound = names if len(names) == len(own) and all(names) else own
-    given = [own[part.position] for part in contract.gives]
-    result = f"[{', '.join(given)}]" if contract.shape is Shape.LIST else ", ".join(given)
-    parameters = tuple((name, param.annotation) for name, param in zip(bound, op.params, strict=True))
-    return Wrapping(tuple(own), parameters, result)
 
 
 def flips(op: PyOp, bound: Bound | None = None) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from torchless.hoisting import helpers
 from torchless.model import Edit, Finding
 from torchless.project.model import PyOp
 from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
@@ -35,7 +36,9 @@ class Wrapping:
 
     ``arguments`` are expressions in the public function's parameters, one for each parameter of the private op, whose
     names and annotations are ``parameters``. ``before`` are statements ahead of the call, ``result`` the expression
-    that is returned ("" for none), ``imports`` the modules that they name.
+    that is returned ("" for none), ``imports`` the modules that they name, ``helpers`` what they call of
+    hoisting/helpers.py. The first ``outputs`` arguments are no parameters of the public function, and neither are
+    ``scratch`` others, which stand last where the op has a function that says how to build it.
     """
 
     arguments: tuple[str, ...]
@@ -43,6 +46,9 @@ class Wrapping:
     result: str
     before: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    outputs: int = 0
+    scratch: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,19 +101,25 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     call = decorator_call(file, op)
     raw = _private_name(file, op, around.taken)
     fake = decorator_argument(call, "gen_fake")
-    registered = around.guard.file is not None and op.has_gen_fake and op.function not in around.guard.unregistered
+    was_registered = around.guard.file is not None and op.function not in around.guard.unregistered
+    gives_nothing = op.returns.strip() == "None"  # then a stub is a fake by itself
+    registered = was_registered and (op.has_gen_fake or gives_nothing)
     head = [_private_op(file, op, call, raw, wrapping, style)]
     if registered:
         first = op.params[0].annotation if op.params else ""
         device = "" if first.rpartition(".")[2] == "Tensor" else 'device="cuda", '
-        decorator = f"@{GUARD}({device}gen_fake={file.text(fake)})"
+        text = file.text(fake) if op.has_gen_fake else "lambda *args, **kwargs: None"
+        decorator = f"@{GUARD}({device}gen_fake={text})"
         head.append(lay_out(f"{decorator}\ndef f(): ...\n", style).removesuffix("def f(): ...\n"))
     edits = [_decorator_edit(file, op, function, head), _body_edit(file, function, raw, wrapping, style)]
     edits = _as_black(file, op, function, edits, style)
     edits += _imports(file, [GUARD] if registered else [], wrapping.imports, around.guard)
+    edits += _helpers(file, wrapping.helpers)
     if registered:
         edits += _unregister(around.guard, raw)
-    message = f"{op.function} hands out what C++ cannot hand to Python any more: a function around the op {raw}"
+    message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
+    if was_registered and not registered:
+        message += f"; torch.ops.aiter.{op.function}, which had no fake, is gone"
     return Finding(CODE, message, op.path, op.start, op.end, edits=tuple(edits))
 
 
@@ -158,12 +170,20 @@ def _private_op(file: PyFile, op: PyOp, call: ast.Call, raw: str, wrapping: Wrap
     arguments = [file.text(decorator_argument(call, "_md_name")), f'fc_name="{op.fc_name}"']
     build = decorator_argument(call, "gen_func")
     if op.has_gen_func and build is not None:
-        arguments.append(f"gen_func={file.text(build)}")
+        arguments.append(f"gen_func={_builder(file.text(build), wrapping)}")
     arguments.append("develop=True")
     parameters = ", ".join(f"{name}: {annotation}" for name, annotation in wrapping.parameters)
     assert isinstance(call.func, (ast.Name, ast.Attribute))
     text = f"@{file.text(call.func)}({', '.join(arguments)})\ndef {raw}({parameters}) -> None: ...\n"
     return lay_out(text, style)
+
+
+def _builder(text: str, wrapping: Wrapping) -> str:
+    """What tells how to build the op, given the arguments that it knows."""
+    if not wrapping.outputs and not wrapping.scratch:
+        return text
+    end = f"-{wrapping.scratch}" if wrapping.scratch else ""
+    return f"lambda *args: {text}(*args[{wrapping.outputs or ''}:{end}])"
 
 
 def _decorator_edit(file: PyFile, op: PyOp, function: ast.FunctionDef, head: Sequence[str]) -> Edit:
@@ -178,7 +198,8 @@ def _decorator_edit(file: PyFile, op: PyOp, function: ast.FunctionDef, head: Seq
 
 
 def _body_edit(file: PyFile, function: ast.FunctionDef, raw: str, wrapping: Wrapping, style: BlackStyle) -> Edit:
-    lines = [*wrapping.before, f"{raw}({', '.join(wrapping.arguments)})"]
+    lines = [line for statement in wrapping.before for line in statement.split("\n")]
+    lines.append(f"{raw}({', '.join(wrapping.arguments)})")
     if wrapping.result:
         lines.append(f"return {wrapping.result}")
     text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
@@ -227,7 +248,34 @@ def _imports(file: PyFile, guard: Sequence[str], modules: Sequence[str], known: 
             out.append(_import_of_guard(file, known))
     for module in modules:
         if module not in bound:
-            out.append(_import_of_module(file, module))
+            out.append(_import_of_dtypes(file) if module == "dtypes" else _import_of_module(file, module))
+    return out
+
+
+def _import_of_dtypes(file: PyFile) -> Edit:
+    """``from ..utility import dtypes``: the target's own names of dtypes, beside the import of the decorator."""
+    for node in file.tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("jit.core"):
+            root = (node.module or "").removesuffix("jit.core")
+            line = f"from {'.' * node.level}{root}utility import dtypes\n"
+            end = file.data.find(b"\n", file.span(node)[1]) + 1 or len(file.data)
+            return Edit(file.path, end, end, on_disk(file, line), CODE)
+    raise NotSplit("its file does not import the decorator in a way that tells where dtypes are")
+
+
+def _helpers(file: PyFile, names: Sequence[str]) -> list[Edit]:
+    """The helpers that the file has not got yet, behind its imports."""
+    known = {node.name for node in file.tree.body if isinstance(node, ast.FunctionDef)}
+    imports = [n for n in file.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    missing = [name for name in names if helpers.function_name(name) not in known]
+    if missing and not imports:
+        raise NotSplit("its file has no import behind which a helper could stand")
+    out = []
+    for rank, name in enumerate(sorted(helpers.SOURCES)):
+        if name in missing:
+            end = file.data.find(b"\n", file.span(imports[-1])[1]) + 1 or len(file.data)
+            text = f"\n\n{helpers.SOURCES[name].rstrip()}\n"
+            out.append(Edit(file.path, end, end, on_disk(file, text), CODE, rank + 10))
     return out
 
 

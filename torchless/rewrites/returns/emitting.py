@@ -1,14 +1,15 @@
-"""The C++ side: functions that gave tensors back return nothing."""
+"""The C++ side: functions that gave tensors back return nothing, and get what Python makes as parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding
-from torchless.rewrites.heads import split_arguments
-from torchless.rewrites.returns.contracts import Contract, Contracts, Reading
-from torchless.rewrites.returns.reading import Giver, Returning, Shape, elements, instantiations_of
+from torchless.rewrites.returns.contracts import Contract, Contracts, New
+from torchless.rewrites.returns.lifting import CODE as LIFTED
+from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, name_of
+from torchless.rewrites.returns.text import last_lines
 from torchless.rewrites.scopes import Scopes, statement_start
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
 from torchless.text.lexer import Kind
@@ -17,17 +18,14 @@ CODE = "TL280"
 
 
 def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
-    """TL280 for every function of the file that can become void, and for types of such functions, with the edits."""
+    """TL280 and TL281 for the functions of the file that change, and for types of such functions, with the edits."""
     out: list[Finding] = []
     for giver in reading.givers:
         contract = contracts.by_key.get(giver.key)
         if contract is not None:
-            out.append(_of_giver(reading, giver, contract))
+            body = contracts.edits.get((giver.path, giver.fact.start), ()) if giver.body is not None else ()
+            out += _of_giver(reading, giver, contract, body)
     out += [_of_type(reading, use) for use in function_types(reading.view, reading.scopes)]
-    for use, name, opener in instantiations_of(reading.view, reading.scopes):
-        called = reading.view.tokens[name].text.decode("latin-1")
-        if contracts.of(called, len(split_arguments(reading.scopes, opener))) is not None:
-            out.append(_of_instantiation(reading, use, called))
     return out
 
 
@@ -62,28 +60,75 @@ def _of_type(reading: Reading, use: TensorUse) -> Finding:
     return Finding(CODE, text, path, start, end, edits=(Edit(path, start, end, b"void", CODE),))
 
 
-def _of_instantiation(reading: Reading, use: TensorUse, name: str) -> Finding:
-    tokens, path = reading.view.tokens, reading.view.source.path
-    start, end = tokens[use.outer_first].start, tokens[use.outer_last].end
-    text = f"{name} becomes void, and its instantiation with it"
-    return Finding(CODE, text, path, start, end, edits=(Edit(path, start, end, b"void", CODE),))
+def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence[Edit]) -> Iterator[Finding]:
+    path, tokens = giver.path, reading.view.tokens
+    name = giver.fact.name
+    if contract.twin and giver.body is not None:
+        start, end = last_lines(reading.view, reading.view.index_at[giver.fact.start], giver.body.close)
+        text = f"{name} allocates its result and calls its twin: the twin is what is left"
+        yield Finding(
+            LIFTED, text, path, giver.fact.start, giver.fact.end, edits=(Edit(path, start, end, b"", LIFTED),)
+        )
+        return
+    returns = giver.shape is not Shape.NONE
+    if returns:
+        start, end = tokens[giver.type_first].start, tokens[giver.type_last].end
+        edits = [Edit(path, start, end, b"void", CODE)]
+        for returning in giver.returns:
+            edits += _of_return(reading, giver, returning)
+        text = f"{name} returns {_names(reading, giver, contract)}, which its caller has: it becomes void"
+        yield Finding(CODE, text, path, start, end, edits=tuple(edits))
+    if not contract.added and not body:
+        return
+    start = giver.fact.name_start
+    edits = [*_parameter_edits(reading, giver, contract), *body]
+    yield Finding(LIFTED, _said(name, contract), path, start, start, edits=tuple(edits), requires=("aiter_tensor.h",))
 
 
-def _of_giver(reading: Reading, giver: Giver, contract: Contract) -> Finding:
-    view, path = reading.view, reading.view.source.path
-    start, end = view.tokens[giver.type_first].start, view.tokens[giver.type_last].end
-    edits = [Edit(path, start, end, b"void", CODE)]
-    for returning in giver.returns:
-        edits += _of_return(reading, giver, returning)
-    names = _names(reading, giver, contract)
-    text = f"{giver.fact.name} returns {names}, which its caller has: it becomes void"
-    return Finding(CODE, text, path, start, end, edits=tuple(edits))
+def _said(name: str, contract: Contract) -> str:
+    outputs = ", ".join(a.name for a in contract.outputs)
+    scratch = ", ".join(a.name for a in contract.scratch)
+    parts = [f"the output {outputs}"] if outputs else []
+    parts += [f"the scratch {scratch}"] if scratch else []
+    parts += ["an optional output where none is given"] if contract.fills else []
+    return f"{name} allocates in C++: Python makes {' and '.join(parts)}"
 
 
 def _names(reading: Reading, giver: Giver, contract: Contract) -> str:
     tokens = reading.view.tokens
-    found = [giver.parameters[part.position].name for part in contract.gives]
-    return ", ".join(tokens[i].text.decode("latin-1") if i >= 0 else "an argument" for i in found)
+    return ", ".join(
+        part.name if isinstance(part, New) else name_of(giver, tokens, part.position) or "an argument"
+        for part in contract.gives
+    )
+
+
+def _parameter_edits(reading: Reading, giver: Giver, contract: Contract) -> list[Edit]:
+    """The added parameters: outputs in front of all, scratch before the first parameter that has a default."""
+    out = []
+    if contract.outputs:
+        out.append(_insertion(reading, giver, 0, [a.declared for a in contract.outputs]))
+    if contract.scratch:
+        out.append(_insertion(reading, giver, contract.at, [a.declared for a in contract.scratch]))
+    return out
+
+
+def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence[str]) -> Edit:
+    view = reading.view
+    tokens, source = view.tokens, view.source
+    spans = giver.parameters
+    if not spans:
+        at = tokens[giver.opener].end
+        return Edit(giver.path, at, at, ", ".join(declared).encode(), LIFTED)
+    lines = [source.line_of(tokens[p.first].start) for p in spans]
+    one_per_line = len(spans) > 1 and len(set(lines)) == len(lines)
+    column = source.column_of(tokens[spans[min(1, len(spans) - 1)].first].start) - 1
+    separator = b"," + (source.eol_at(tokens[spans[0].first].start) + b" " * column if one_per_line else b" ")
+    text = separator.join(d.encode() for d in declared)
+    if position < len(spans):
+        at = tokens[spans[position].first].start
+        return Edit(giver.path, at, at, text + separator, LIFTED)
+    at = tokens[spans[-1].last].end
+    return Edit(giver.path, at, at, separator + text, LIFTED)
 
 
 def _of_return(reading: Reading, giver: Giver, returning: Returning) -> list[Edit]:
@@ -93,28 +138,16 @@ def _of_return(reading: Reading, giver: Giver, returning: Returning) -> list[Edi
     is_last = returning.end + 1 == giver.body.close
     parts = None if giver.shape is Shape.TENSOR else elements(reading.scopes, returning.first, returning.last)
     is_call = tokens[returning.last].text == b")" and tokens[returning.first].kind is Kind.NAME and parts is None
-    if is_call:
+    if is_call and not _allocates(tokens[returning.first].text, tokens[returning.first + 1].text):
         if not is_last:
             return []
         return [Edit(path, tokens[returning.keyword].start, tokens[returning.first].start, b"", CODE)]
     if not is_last:
         return [Edit(path, tokens[returning.keyword].end, tokens[returning.last].end, b"", CODE)]
-    start, end = whole_lines(reading.view, returning.keyword, returning.end)
+    start, end = last_lines(reading.view, returning.keyword, returning.end)
     return [Edit(path, start, end, b"", CODE)]
 
 
-def whole_lines(view: FileView, first: int, last: int) -> tuple[int, int]:
-    """The byte range of a statement, with its line and the blank lines before it where it has the line to itself."""
-    source, tokens = view.source, view.tokens
-    start, end = tokens[first].start, tokens[last].end
-    line_start = source.line_start(source.line_of(start))
-    last_line = source.line_of(end)
-    line_end = source.line_start(last_line) + len(source.line_bytes(last_line))
-    if source.data[line_start:start].strip(b" \t") or source.data[end:line_end].strip():
-        return start, end
-    while line_start > 0:
-        before = source.line_of(line_start - 1)
-        if source.line_bytes(before).strip():
-            break
-        line_start = source.line_start(before)
-    return line_start, line_end
+def _allocates(root: bytes, after: bytes) -> bool:
+    """Whether a returned call makes a tensor itself: ``torch::zeros(...)``."""
+    return root in (b"torch", b"at") and after == b"::"

@@ -19,6 +19,7 @@ Key = tuple[str, int]  # qualified name and number of parameters
 class Shape(str, Enum):
     """What a function's result is made of."""
 
+    NONE = "none"  # no tensor
     TENSOR = "tensor"
     TUPLE = "tuple"
     LIST = "list"
@@ -36,11 +37,11 @@ class Returning:
 
 @dataclass(frozen=True, slots=True)
 class Giver:
-    """A declaration or definition of a function that returns tensors by value.
+    """A declaration or definition of a function that returns tensors by value, or works on tensors.
 
-    ``type_first``..``type_last`` is its return type, ``opener`` the ( of its parameters. ``tensors`` tells of each
-    parameter whether it is a tensor ("tensor"), an optional one ("optional_tensor"), or neither (""). ``body`` is None
-    for a declaration, and then ``returns`` is empty.
+    ``type_first``..``type_last`` is its return type (-1 where that is no tensor), ``opener`` the ( of its parameters.
+    ``tensors`` tells of each parameter whether it is a tensor ("tensor"), an optional one ("optional_tensor"), or
+    neither (""). ``body`` is None for a declaration, and then ``returns`` is empty.
     """
 
     path: str
@@ -60,11 +61,20 @@ class Giver:
         return self.fact.name, len(self.parameters)
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file with its scopes and its functions that have to do with tensors."""
+
+    view: FileView
+    scopes: Scopes
+    givers: tuple[Giver, ...]
+
+
 _SHAPES = {b"vector": Shape.LIST, b"tuple": Shape.TUPLE}
 
 
 def givers_of(view: FileView, scopes: Scopes) -> list[Giver]:
-    """Every function of ``view`` that returns a tensor, or a tuple or vector of tensors, by value, in file order."""
+    """Every function of ``view`` that takes tensors, or returns one, a tuple or a vector of them, in file order."""
     uses = tensor_uses(view, scopes)
     types = {last: (first, shape) for first, last, shape in _result_types(view, uses)}
     bodies = {b.params: b for b in scopes.blocks if b.params >= 0 and b.kind is BlockKind.FUNCTION}
@@ -81,9 +91,12 @@ def givers_of(view: FileView, scopes: Scopes) -> list[Giver]:
         opener = name + 1
         if view.tokens[opener].text == b"<":  # a specialisation
             opener = match_angle(view.tokens, opener) + 1
-        if last not in types or opener not in scopes.pair or view.tokens[opener].text != b"(":
+        if opener not in scopes.pair or view.tokens[opener].text != b"(":
             continue
-        first, shape = types[last]
+        first, shape = types.get(last, (-1, Shape.NONE))
+        if shape is Shape.NONE and opener not in kinds:
+            continue
+        last = last if first >= 0 else -1
         found = tuple(parameters(scopes, opener))
         tensors = tuple(kinds.get(opener, {}).get(p.name, "") if p.name >= 0 else "" for p in found)
         body = bodies.get(opener)

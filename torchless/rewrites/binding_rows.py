@@ -1,0 +1,83 @@
+"""The pybind11 side of new parameters: one py::arg for each, where the parameter stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torchless.model import Edit, Finding, Tier
+from torchless.project.bindings import split_arguments
+from torchless.project.model import BindingRow
+from torchless.text.lexer import Kind, Token, code_tokens, lex, match_forward
+from torchless.text.source import SourceFile
+
+CODE = "TL721"
+
+
+def new_arguments(
+    source: SourceFile, row: BindingRow, added: Sequence[tuple[int, str, bool]], parameters: int
+) -> Finding | None:
+    """TL721 for a row that names its arguments; None where it names none, and then none is needed.
+
+    ``added``: (position among the ``parameters`` of old before which it goes, name, whether it may be None), in
+    order. A row that names some of its arguments, or more or fewer than there are parameters, blocks.
+    """
+    if not row.args:
+        return None
+    end = row.end
+    message = f"{row.name} gets {', '.join(name for _, name, _ in added)}"
+    spans = _argument_spans(source, row)
+    if len(row.args) != parameters or len(spans) != parameters:
+        text = f"{row.name} names {len(row.args)} of the {parameters} arguments of its function"
+        advice = "name all of them, or none"
+        return Finding(CODE, text, row.path, row.start, end, Tier.DISPLAY, blocks=True, help=advice)
+    edits = [
+        _edit(source, spans, position, name, optional, rank) for rank, (position, name, optional) in enumerate(added)
+    ]
+    return Finding(CODE, message, row.path, row.start, end, edits=tuple(edits))
+
+
+def _argument_spans(source: SourceFile, row: BindingRow) -> list[tuple[int, int]]:
+    """The byte ranges of the py::arg arguments of the row."""
+    tokens = code_tokens(lex(source.data, row.start, row.end))
+    tokens = [t for t in tokens if t.text != b"\\"]
+    opener = next((i for i, t in enumerate(tokens) if t.text == b"(" and t.kind is Kind.PUNCT), -1)
+    close = match_forward(tokens, opener) if opener >= 0 else -1
+    if close < 0:
+        return []
+    return [
+        (tokens[first].start, tokens[last - 1].end)
+        for first, last in split_arguments(tokens, opener, close)
+        if _names_argument(tokens[first:last])
+    ]
+
+
+def _names_argument(tokens: Sequence[Token]) -> bool:
+    texts = [t.text for t in tokens]
+    return b"arg" in texts[:5] or (len(texts) > 1 and tokens[0].kind is Kind.STRING and texts[1] == b"_a")
+
+
+def _edit(
+    source: SourceFile, spans: Sequence[tuple[int, int]], position: int, name: str, optional: bool, rank: int
+) -> Edit:
+    text = f'py::arg("{name}")'.encode() + (b" = std::nullopt" if optional else b"")
+    anchor = spans[min(position, len(spans) - 1)]
+    at, last = (anchor[0], False) if position < len(spans) else (anchor[1], True)
+    line = source.line_of(anchor[0])
+    start = source.line_start(line)
+    alone = not source.data[start : anchor[0]].strip()
+    if not alone:
+        new = b", " + text if last else text + b", "
+        return Edit(source.path, at, at, new, CODE, rank)
+    indent = source.data[start : anchor[0]]
+    eol = source.eol_at(at)
+    before = source.line_bytes(line - 1).rstrip(b"\r\n")
+    continued = before.endswith(b"\\")
+    if not continued:
+        new = b"," + eol + indent + text if last else text + b"," + eol + indent
+        return Edit(source.path, at, at, new, CODE, rank)
+    column = len(before) - 1
+    if last:  # behind the last argument: its line goes on as it did, and a new one follows
+        new = b"," + b" " * max(1, column - (at - start) - 1) + b"\\" + eol + indent + text
+    else:
+        new = text + b"," + b" " * max(1, column - len(indent) - len(text) - 1) + b"\\" + eol + indent
+    return Edit(source.path, at, at, new, CODE, rank)

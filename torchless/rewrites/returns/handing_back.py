@@ -1,0 +1,92 @@
+"""From what a C++ function gives back to the Python function that does it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from torchless.project.model import PyOp
+from torchless.rewrites.returns.contracts import Contract, Own
+from torchless.rewrites.returns.lifting import Added, Expression
+from torchless.rewrites.returns.reading import Shape
+from torchless.rewrites.wrappers import NotSplit, Wrapping
+
+_PLACE = re.compile(r"\b_arg(\d+)_\b")
+
+
+def added_names(contract: Contract, bound: Sequence[str]) -> dict[str, str]:
+    """What the added parameters are called in the binding, whose own names are ``bound``: by their C++ names."""
+    taken = set(bound)
+    out: dict[str, str] = {}
+    for added in contract.added:
+        names = (added.name, f"{added.name}_buffer", *(f"{added.name}{i}" for i in range(2, 99)))
+        out[added.name] = next(n for n in names if n not in taken)
+        taken.add(out[added.name])
+    return out
+
+
+def in_order(contract: Contract, own: Sequence[str], added: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """``own`` (one for each parameter) with the outputs ``added`` in front and the scratch ``kept`` where it goes."""
+    return [*added, *own[: contract.at], *kept, *own[contract.at :]]
+
+
+def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
+    """What the public function of ``op`` does; ``names`` are those of the binding. Raises NotSplit."""
+    own = [param.name for param in op.params]
+    if len(own) != contract.key[1]:
+        raise NotSplit(f"it has {len(own)} parameters and its C++ function {contract.key[1]}")
+    bound = list(names) if len(names) == len(own) and all(names) else own
+    renamed = added_names(contract, bound)
+    locals_ = added_names(contract, own)
+    before: list[str] = []
+    for fill in contract.fills:
+        name = own[fill.position]
+        before.append(f"if {name} is None:\n    {name} = {_said(fill.value, own)}")
+    for added in contract.added:
+        value = _said(added.value, own)
+        if added.condition is not None:
+            value = f"{value} if {_said(added.condition, own)} else None"
+        before.append(f"{locals_[added.name]} = {value}")
+    tensor = next((p.annotation for p in op.params if re.fullmatch(r"(?:\w+\.)?Tensor", p.annotation)), "torch.Tensor")
+    outputs, scratch = contract.outputs, contract.scratch
+    arguments = in_order(contract, own, [locals_[a.name] for a in outputs], [locals_[a.name] for a in scratch])
+    listed = in_order(contract, bound, [renamed[a.name] for a in outputs], [renamed[a.name] for a in scratch])
+    kinds = in_order(
+        contract,
+        [param.annotation for param in op.params],
+        [_annotation(a, tensor) for a in outputs],
+        [_annotation(a, tensor) for a in scratch],
+    )
+    given = [own[part.position] if isinstance(part, Own) else locals_[part.name] for part in contract.gives]
+    result = f"[{', '.join(given)}]" if contract.shape is Shape.LIST else ", ".join(given)
+    expressions = [f.value for f in contract.fills]
+    for added in contract.added:
+        expressions += [added.value] if added.condition is None else [added.value, added.condition]
+    imports = set().union(*(e.imports for e in expressions)) | ({"torch"} if tensor == "torch.Tensor" else set())
+    helpers = set().union(*(e.helpers for e in expressions))
+    if op.has_gen_func and scratch and contract.at < len(own):
+        raise NotSplit("what tells how to build it would have to leave arguments out")
+    return Wrapping(
+        tuple(arguments),
+        tuple(zip(listed, kinds, strict=True)),
+        result,
+        tuple(before),
+        tuple(sorted(imports)) if contract.added or contract.fills else (),
+        tuple(sorted(helpers)),
+        len(outputs),
+        len(scratch),
+    )
+
+
+def _annotation(added: Added, tensor: str) -> str:
+    return f"{tensor} | None" if added.condition is not None else tensor
+
+
+def _said(expression: Expression, own: Sequence[str]) -> str:
+    """``expression`` in the parameters of the Python function. Raises NotSplit where one hides what it needs."""
+    used = {own[int(n)] for n in _PLACE.findall(expression.text)}
+    hidden = used & expression.words
+    if hidden:
+        name = sorted(hidden)[0]
+        raise NotSplit(f"its parameter {name} hides Python's {name}")
+    return _PLACE.sub(lambda match: own[int(match.group(1))], expression.text)
