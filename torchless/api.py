@@ -30,6 +30,7 @@ from torchless.remembered import unit_of as unit_from
 from torchless.rules.load import load_rules, rules_dir
 from torchless.rules.model import RuleError, Ruleset
 from torchless.selection import Selection, SelectionError, select
+from torchless.splitting import splits, with_split
 from torchless.text.writer import FileChange
 from torchless.units.build import Grouping
 from torchless.units.build import why_joined as chain_of_reasons
@@ -100,7 +101,10 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
     if linted:
         mended = mend(options, linted, start, progress, result.changes)
         result = replace(with_mended(result, mended), seconds=time.monotonic() - began)
-    watched = all(is_watched(path, options.headers) for path in opened)
+    if splits(options):
+        result = replace(with_split(result, options, start, progress), seconds=time.monotonic() - began)
+    # what a compiler says is not remembered: another one may say something else
+    watched = not splits(options) and all(is_watched(path, options.headers) for path in opened)
     if cache is not None and key is not None and watched and not result.files_failed:
         cache.store_findings(key, encode(replace(result, grouping=None)))
     return result

@@ -1,0 +1,107 @@
+"""Host code out of the device pass: what the compiler finds in both versions is the same, or the source stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchless.api import MigrateOptions, MigrateResult, migrate
+from torchless.model import UnitStatus
+
+TENSOR = """#pragma once
+#include <hip/hip_runtime.h>
+#include <ATen/ATen.h>
+struct Box { float* data; int n; };
+"""
+SCALE = """// A licence.
+#include "box.h"
+#include <cstdint>
+
+template <typename T>
+__global__ void scale(T* out, int n) { out[0] = n; }
+__global__ void plain(float* out) { out[0] = 1; }
+
+template <typename T>
+void start(Box& box) { scale<T><<<1, 64>>>((T*)box.data, box.n); }
+void launch(Box& box, int kind)
+{
+    if(kind == 0) start<float>(box);
+    else if(kind == 1) start<int>(box);
+    else plain<<<1, 1>>>(box.data);
+}
+"""
+HOST_ONLY = '#include "box.h"\nint count(const Box& box) { return box.n; }\n'
+LAMBDA = """#include "box.h"
+template <typename F> __global__ void apply(float* out, F f) { out[0] = f(1.0f); }
+void launch_lambda(Box& box) { apply<<<1, 1>>>(box.data, [] __device__(float x) { return x * 2; }); }
+"""
+MACRO = """#include "box.h"
+#define KERNEL(name) __global__ void name(float* out) { out[0] = 2; }
+KERNEL(hidden)
+void launch_hidden(Box& box) { hidden<<<1, 1>>>(box.data); }
+"""
+
+
+def checkout(root: Path, files: dict[str, str]) -> Path:
+    for path, text in {"csrc/box.h": TENSOR, **files}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def run(root: Path, **more: bool) -> MigrateResult:
+    options = MigrateOptions(("csrc",), select=("TL62",), jobs=1, cache=False, **more)  # type: ignore[arg-type]
+    return migrate(options, root, lambda stage, done, total: None)
+
+
+@pytest.mark.clang
+def test_launchers_are_guarded_and_their_kernels_listed(tmp_path: Path) -> None:
+    root = checkout(tmp_path, {"csrc/scale.cu": SCALE})
+    safe = run(root)
+    assert safe.changes == {} and [u.status for u in safe.units] == [UnitStatus.CLEAN]
+    result = run(root, unsafe=True)
+    new = result.changes["csrc/scale.cu"].new.decode()
+    assert "template __global__ void scale<float>(float*, int);\n" in new
+    assert "template __global__ void scale<int>(int*, int);\n" in new
+    assert "plain" not in new.partition("#if defined(__HIP_DEVICE_COMPILE__)")[2]
+    assert new.index("// host pass") < new.index("__global__ void plain") < new.rindex("// host pass")
+    (root / "csrc/scale.cu").write_text(new)
+    again = run(root, unsafe=True)
+    assert again.changes == {} and again.units == ()
+
+
+@pytest.mark.clang
+def test_a_source_without_device_code_goes_as_a_whole(tmp_path: Path) -> None:
+    result = run(checkout(tmp_path, {"csrc/count.cu": HOST_ONLY}))
+    new = result.changes["csrc/count.cu"].new.decode()
+    assert new.startswith("#if !defined(__HIP_DEVICE_COMPILE__) && !defined(__HIPCC_RTC__)\n#include")
+    assert new.endswith("#endif // host pass\n")
+
+
+@pytest.mark.clang
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (LAMBDA, "has an argument without a name"),
+        (MACRO, "comes of a template or a header"),
+        ('#include "printed.h"\n' + HOST_ONLY, "'printed.h' file not found"),
+        (
+            "#include <hipcub/hipcub.hpp>\n" + HOST_ONLY.replace("return", "hipcub::DeviceScan::Sum(0); return"),
+            "hipcub",
+        ),
+    ],
+)
+def test_what_would_lose_a_kernel_or_is_not_known_stays(tmp_path: Path, text: str, reason: str) -> None:
+    result = run(checkout(tmp_path, {"csrc/odd.cu": text}), unsafe=True)
+    assert result.changes == {}
+    (found,) = [f for f in result.findings if f.code == "TL621"]
+    assert reason in found.message
+
+
+@pytest.mark.clang
+def test_a_small_gain_is_not_offered(tmp_path: Path) -> None:
+    text = SCALE.replace('#include "box.h"', "#include <hip/hip_runtime.h>\nstruct Box { float* data; int n; };")
+    root = checkout(tmp_path, {"csrc/scale.cu": text})
+    assert [f.code for f in run(root, unsafe=True).findings] == ["TL622"]
+    assert "csrc/scale.cu" in run(root, unsafe=True, offer_all=True).changes

@@ -1,0 +1,295 @@
+"""Host code out of the device pass: `torchless migrate --select TL62`, on the texts that the rest of a migration gives.
+
+Each source is a unit. A real compiler says which kernels and variables the device pass emits, before and after; a
+source of which that is not known, or not the same, is left alone and a remark says why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from torchless.check import context_of
+from torchless.closure.build import Closures
+from torchless.errors import UsageError
+from torchless.facts.includes import IncludeGraph, graph_of
+from torchless.facts.model import TuSpec
+from torchless.lints.context import Context
+from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
+from torchless.options import CheckOptions, MigrateOptions, Progress
+from torchless.project.bindings import MODULE_MACRO
+from torchless.rewrites.passes.guard import guard_edits, instantiations
+from torchless.rewrites.passes.need import Reach, Split, host_names, split_of
+from torchless.selection import codes_match
+from torchless.text.edits import apply, offset_map
+from torchless.text.source import SourceFile
+from torchless.text.writer import FileChange
+from torchless.verify.compilers import Compiler, find_compiler
+from torchless.verify.emitted import accepted, emitted
+from torchless.verify.tree import Tree
+
+if TYPE_CHECKING:
+    from torchless.api import MigrateResult
+
+SPLIT, REFUSED, SMALL = "TL620", "TL621", "TL622"
+SMALL_LINES = 5_000
+"""Preprocessed lines: where the device pass would lose fewer, nothing is offered."""
+_PASSES = (b"__HIP_DEVICE_COMPILE__", b"__HIPCC_RTC__")
+_LAUNCHING = frozenset({b"hipcub", b"rocprim", b"thrust", b"cub", b"make_kernel", b"launch_kernel"})
+"""Libraries, and functions of CK, that start kernels of their own, which the stand-ins for them do not show."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What becomes of one source: the finding, and its new text where it gets one."""
+
+    path: str
+    finding: Finding
+    text: bytes | None = None
+
+
+def splits(options: MigrateOptions) -> bool:
+    """Whether the user asks for this by a code or a family of its own."""
+    wanted = [prefix for prefix in options.select if any(c.isdigit() for c in prefix)]
+    return codes_match(SPLIT, wanted) and not codes_match(SPLIT, options.ignore)
+
+
+def with_split(result: MigrateResult, options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
+    """``result`` and what splitting the sources that ``options`` names adds to it.
+
+    Raises UsageError, also where there is no compiler for HIP.
+    """
+    compiler = find_compiler()
+    if compiler is None:
+        raise UsageError(f"{SPLIT} needs a clang that compiles HIP: it tells which kernels a source has")
+    context = context_of(_asked(options), start)
+    answers = _answers(context, options, progress, compiler, {p: c.new for p, c in result.changes.items()})
+    units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
+    for answer in answers:
+        if answer.text is None:
+            remarks.append(answer.finding)
+            continue
+        known = changes.get(answer.path)
+        finding = replace(answer.finding, unit=f"{SPLIT} {answer.path}")
+        if known is not None:
+            finding = _in_old_text(finding, [e for e in result.edits if e.path == answer.path])
+        held = finding.unit in options.held
+        goes = not held and (finding.tier is Tier.SAFE or options.unsafe)
+        status = UnitStatus.BACKED_OUT if held else UnitStatus.MIGRATED if goes else UnitStatus.CLEAN
+        made = finding.edits if goes else ()
+        modules = tuple(m.name for m in context.project.modules if answer.path in m.sources)
+        units.append(Unit(finding.unit, modules, (), (answer.path,), status, (finding,), made))
+        if goes:
+            old = known.old if known is not None else context.source(answer.path).data
+            changes[answer.path] = FileChange(old, answer.text)
+            edits += made
+    count = sum(unit.status is UnitStatus.MIGRATED for unit in units)
+    told = f"{count} source{'' if count == 1 else 's'} to split"
+    return replace(
+        result,
+        root=str(context.root),
+        units=(*result.units, *units),
+        findings=tuple(dict.fromkeys((*result.findings, *remarks))),
+        changes=dict(sorted(changes.items())),
+        edits=tuple(edits),
+        found=f"{result.found}; {told}" if result.found else told,
+    )
+
+
+def _in_old_text(finding: Finding, edits: Sequence[Edit]) -> Finding:
+    """``finding`` with its places in the file on disk, where they are in a text that ``edits`` make of it."""
+    where = offset_map(edits)
+
+    def old(offset: int) -> int:
+        while (found := where.old(offset)) is None:
+            offset += 1
+        return found
+
+    moved = tuple(replace(e, start=old(e.start), end=old(e.end), rank=e.rank + 100) for e in finding.edits)
+    return replace(finding, edits=moved, start=old(finding.start), end=old(finding.end))
+
+
+def _asked(options: MigrateOptions) -> CheckOptions:
+    return CheckOptions(
+        paths=options.paths,
+        modules=options.modules,
+        select=(SPLIT,),
+        cache=options.cache,
+        include_dirs=options.include_dirs,
+        defines=options.defines,
+        arch=options.arch,
+        exclude=options.exclude,
+        force_exclude=options.force_exclude,
+        rule_files=options.rule_files,
+    )
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What every source is looked at with. ``reading`` is held while what several threads share is looked at."""
+
+    compiler: Compiler
+    tree: Tree
+    graph: IncludeGraph
+    closures_with: Callable[[Mapping[str, bytes]], Closures]
+    closures: Closures
+    options: MigrateOptions
+    reading: Lock
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file as the migration leaves it, b"" where there is none."""
+        try:
+            return self.tree.read(path)
+        except OSError:
+            return b""
+
+    def with_text(self, path: str, text: bytes) -> Tree:
+        """The tree with ``path`` replaced."""
+        return Tree(self.tree.root, {**self.tree.overlay, path: text})
+
+
+def _answers(
+    context: Context, options: MigrateOptions, progress: Progress, compiler: Compiler, overlay: Mapping[str, bytes]
+) -> list[_Answer]:
+    project = context.project
+
+    def closures(texts: Mapping[str, bytes]) -> Closures:
+        flags = options.arch, options.defines, options.include_dirs
+        return Closures(project, context.index, context.heavy, *flags, overlay=texts)
+
+    graph, tree = graph_of(project).with_overlay(overlay), Tree(context.root, overlay)
+    bench = _Bench(compiler, tree, graph, closures, closures(overlay), options, Lock())
+    sources = sorted(path for path in context.files.intersection(project.sources) if path.endswith((".cu", ".hip")))
+    done = 0
+    out: list[_Answer] = []
+    with ThreadPoolExecutor(max_workers=options.jobs or os.cpu_count() or 1) as pool:
+        for answer in pool.map(lambda path: _answer(bench, path), sources):
+            done += 1
+            progress("splitting", done, len(sources))
+            if answer is not None:
+                out.append(answer)
+    return out
+
+
+def _answer(bench: _Bench, path: str) -> _Answer | None:
+    """What becomes of the source ``path``; None where there is nothing to say."""
+    data = bench.read(path)
+    if MODULE_MACRO in data or any(word in data for word in _PASSES):
+        return None
+    source = SourceFile(path, data)
+    with bench.reading:
+        device = next((spec for spec in bench.closures.specs(path) if spec.device), None)
+        if device is None:
+            return None
+        reach = _reach(bench, path, device)
+        split = split_of(data, reach)
+        if isinstance(split, str):
+            return _refused(source, split)
+        if split is None:
+            return None
+        launching = sorted(host_names(split, reach) & _LAUNCHING - _own_names(data, reach))
+        if launching:
+            return _refused(source, f"it may use {launching[0].decode()}, which starts kernels that are not seen here")
+        before = _lines(bench.closures, path)
+        text = apply(data, guard_edits(source, split, (), SPLIT))
+        after = _lines(bench.closures_with({**bench.tree.overlay, path: text}), path)
+    if _is_small(bench, (before, after)):
+        return _small(source, split, (before, after))
+    return _proved(bench, source, split, device, (before, after))
+
+
+def _is_small(bench: _Bench, lines: tuple[int, int]) -> bool:
+    return lines[0] - lines[1] < SMALL_LINES and not bench.options.offer_all
+
+
+def _small(source: SourceFile, split: Split, lines: tuple[int, int]) -> _Answer:
+    first = split.hidden[0]
+    text = f"not offered, the gain is small: the device pass reads {lines[0]:,} lines, {lines[1]:,} without host code"
+    return _Answer(
+        source.path, Finding(SMALL, f"{text}; --all offers it", source.path, first.start, first.end, Tier.DISPLAY)
+    )
+
+
+def _own_names(data: bytes, reach: Reach) -> frozenset[bytes]:
+    """Names among those that start kernels under which the checkout declares functions of its own."""
+    files = {path for found in reach.reached.values() for path in found if reach.inside(path)}
+    texts = [data, *(reach.read(path) for path in sorted(files))]
+    own = {m[1] for text in texts for m in re.finditer(rb"\b(?:void|auto|int|hipError_t)\s+(\w+)\s*\(", text)}
+    foreign = {m[1] for text in texts for m in re.finditer(rb"\b(?:ck_tile|ck)\s*::\s*(\w+)", text)}
+    return frozenset(own - foreign)
+
+
+def _reach(bench: _Bench, path: str, spec: TuSpec) -> Reach:
+    reached = {}
+    for include in bench.graph.includes(path):
+        spelled = f"<{include.spelled}>" if include.angled else f'"{include.spelled}"'
+        found = bench.graph.resolve(path, include, spec.include_dirs)
+        files = bench.graph.closure(found, spec.include_dirs) if found else (include.spelled,)
+        reached[spelled] = frozenset(files)
+    return Reach(bench.read, reached, bench.graph.is_file)
+
+
+def _lines(closures: Closures, path: str) -> int:
+    """The preprocessed lines of the heaviest device pass of ``path``."""
+    return max((sum(c.lines.values()) for c in closures.of(path) if c.spec.device), default=0)
+
+
+def _proved(bench: _Bench, source: SourceFile, split: Split, spec: TuSpec, lines: tuple[int, int]) -> _Answer:
+    """The split of ``source`` where the compiler finds the same kernels and variables in both versions."""
+    path, headers = source.path, bench.options.headers
+    with bench.tree.vfs() as overlay:
+        old = emitted(bench.compiler, bench.tree, spec, headers, overlay)
+    if old.problem:
+        return _refused(source, f"the device pass is not known: {old.problem}")
+    if split.whole and (old.kernels or old.variables):
+        return _refused(source, f"{min(old.kernels | old.variables)} comes of a template or a header that it reads")
+    text = apply(source.data, guard_edits(source, split, (), SPLIT))
+    tree = bench.with_text(path, text)
+    with tree.vfs() as overlay:
+        new = emitted(bench.compiler, tree, spec, headers, overlay)
+    if new.problem:
+        return _refused(source, f"without it the device pass fails: {new.problem}")
+    missing = old.kernels - new.kernels
+    listed = instantiations(missing)
+    if isinstance(listed, str):
+        return _refused(source, listed)
+    edits = guard_edits(source, split, listed, SPLIT)
+    text = apply(source.data, edits)
+    tree = bench.with_text(path, text)
+    if listed:
+        with bench.reading:
+            lines = lines[0], _lines(bench.closures_with(tree.overlay), path)
+        if _is_small(bench, lines):
+            return _small(source, split, lines)
+    with tree.vfs() as overlay:
+        new = emitted(bench.compiler, tree, spec, headers, overlay) if listed else new
+        problem = new.problem or accepted(bench.compiler, tree, replace(spec, device=False), headers, overlay)
+    if problem:
+        return _refused(source, f"the new text does not compile: {problem}")
+    for what, one, two in (("kernel", old.kernels, new.kernels), ("variable", old.variables, new.variables)):
+        if one != two:
+            return _refused(source, f"the device pass would have another {what}: {sorted(one ^ two)[0]}")
+    return _Answer(path, _finding(source, edits, split, lines, len(listed)), text)
+
+
+def _finding(
+    source: SourceFile, edits: Iterable[Edit], split: Split, lines: tuple[int, int], instances: int
+) -> Finding:
+    what = "the whole file" if split.whole else f"{sum(not i.spelled for i in split.hidden)} declarations"
+    message = f"only the host pass needs {what}: the device pass reads {lines[0]:,} lines, {lines[1]:,} without"
+    if instances:
+        message += f"; {instances} kernel{'' if instances == 1 else 's'} instantiated for it"
+    first = split.hidden[0]
+    tier = Tier.UNSAFE if instances else Tier.SAFE
+    return Finding(SPLIT, message, source.path, first.start, first.end, tier, tuple(edits))
+
+
+def _refused(source: SourceFile, reason: str) -> _Answer:
+    text = f"host code stays in the device pass: {reason}"
+    return _Answer(source.path, Finding(REFUSED, text, source.path, 0, 0, Tier.DISPLAY))

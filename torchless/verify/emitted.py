@@ -1,0 +1,64 @@
+"""What a device pass emits, by a real compiler's front end: kernels and variables by their symbols.
+
+No code is optimised for it, so it costs what parsing and instantiating cost. ``device_code`` compares the code itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torchless.facts.flags import find_headers, unit_arguments
+from torchless.facts.model import TuSpec
+from torchless.verify.compilers import Compiler
+from torchless.verify.device_code import demangled
+from torchless.verify.tree import Tree
+
+_TIMEOUT = 600  # seconds for one pass
+_KERNEL = re.compile(r"^define [^\n]*?\bamdgpu_kernel void @(\"?)([\w.$]+)\1\(", re.M)
+_VARIABLE = re.compile(r"^@(\"?)([\w.$]+)\1 = (?!private|internal|available_externally)[^\n]*", re.M)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The demangled names of the kernels and variables that a pass emits; ``problem`` says why they are not known."""
+
+    kernels: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+def emitted(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> Emitted:
+    """What the device pass ``spec`` of ``tree`` emits. ``overlay`` are the arguments of Tree.vfs()."""
+    arguments = ["-S", "-emit-llvm", "-O0", "-Xclang", "-disable-llvm-passes", "-fno-builtin"]
+    text, problem = _run(compiler, tree, spec, headers, [*overlay, *arguments])
+    if problem:
+        return Emitted(problem=problem)
+    kernels = {m[2] for m in _KERNEL.finditer(text)}
+    variables = {m[2] for m in _VARIABLE.finditer(text) if "externally_initialized" in m[0]}
+    names = demangled(kernels | variables)
+    return Emitted(frozenset(names[s] for s in kernels), frozenset(names[s] for s in variables))
+
+
+def accepted(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> str:
+    """Why ``compiler`` does not accept ``spec``, "" when it does."""
+    return _run(compiler, tree, spec, headers, [*overlay, "-fsyntax-only"])[1]
+
+
+def _run(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, more: Sequence[str]) -> tuple[str, str]:
+    arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *more]
+    command = [compiler.path, *arguments, "-o", "-", str(tree.root / spec.source)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False, cwd=tree.root)
+    except subprocess.TimeoutExpired:
+        return "", f"no answer after {_TIMEOUT} s"
+    except OSError as error:
+        return "", f"{compiler.path}: {error.strerror}"
+    if done.returncode != 0:
+        lines = os.fsdecode(done.stderr).splitlines()
+        first = next((line for line in lines if "error" in line), lines[0] if lines else "failed without a word")
+        return "", first.strip().replace(f"{tree.root}/", "")
+    return done.stdout.decode("utf-8", "replace"), ""
