@@ -163,7 +163,7 @@ class Emitter:
         self.save(self.campaign)
 
     def _is_current(self, made: str, parent: str, tree: str, exact: bool) -> bool:
-        """Whether the commit ``made`` makes the same change, on ``parent`` or (where not ``exact``) on an older base."""
+        """Whether commit ``made`` makes the same change, on ``parent`` or, where not ``exact``, on an older base."""
         repository = self.repository
         if self.again or not made or not repository.has(made):
             return False

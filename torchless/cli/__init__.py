@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "migrate": "migrate",
     "plan": "plan",
     "profile": "profile",
+    "report": "report",
     "rules": "rules",
     "undo": "undo",
     "verify": "verify",

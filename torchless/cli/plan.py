@@ -113,7 +113,7 @@ def plan(
         chosen["profile"] = _below(root, start / str(given["profile"]))
     if form:
         chosen |= {"emit": form, "folder": _below(root, start / folder) if folder else ""}
-    options = _options(settings, chosen, root, {"jobs": jobs, "cache": cache, "exclude": exclude})
+    options = options_of(settings, chosen, root, {"jobs": jobs, "cache": cache, "exclude": exclude})
     config.check_codes((*options.migrate.select, *options.migrate.ignore), rule_names(options.migrate.rule_files))
     recover([start / path for path in (*options.migrate.paths, ".")])
     asked = _asked(chosen, root, write or update or bool(form), bool(form), names, following or 0, campaign)
@@ -137,7 +137,10 @@ def exit_code(ran: Ran) -> int:
     return SOMETHING_LEFT if ran.plan.batches else NOTHING_LEFT
 
 
-def _options(settings: config.Config, chosen: Mapping[str, Any], root: Path, further: Mapping[str, Any]) -> PlanOptions:
+def options_of(
+    settings: config.Config, chosen: Mapping[str, Any], root: Path, further: Mapping[str, Any]
+) -> PlanOptions:
+    """What to plan: ``chosen`` by option, over ``settings``; paths in it are seen from ``root``. Raises UsageError."""
     own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in chosen.items()}
     named = tuple(str(root / path) for path in own.get("paths", ()))
     paths = named or (() if own.get("modules") else (str(root),))
