@@ -53,11 +53,18 @@ def test_other_scripts_do_not(tmp_path: Path, text: str) -> None:
     assert found(tmp_path, {SCRIPT: text}) == []
 
 
-def test_scripts_beside_it_count_except_those_for_tuning(tmp_path: Path) -> None:
+def test_scripts_beside_it_count_where_it_names_them_except_those_for_tuning(tmp_path: Path) -> None:
     torch = 'BODY = "torch::Tensor"\n'
-    files = {SCRIPT: "", "csrc/gemm/gemm_tune.py": torch, "csrc/other/gen.py": torch, "csrc/gemm/notes.txt": torch}
+    files = {
+        SCRIPT: "from second import BODY\nimport gemm_tune, gen\n",
+        "csrc/gemm/second.py": "import common\n",
+        "csrc/gemm/gemm_tune.py": torch,
+        "csrc/other/gen.py": torch,
+        "csrc/gemm/notes.txt": torch,
+    }
     assert found(tmp_path, files) == []
-    assert [f.path for f in found(tmp_path, {**files, "csrc/gemm/common.py": torch})] == ["csrc/gemm/common.py"]
+    further = {"csrc/gemm/common.py": torch, "csrc/gemm/alone.py": torch}
+    assert [f.path for f in found(tmp_path, {**files, **further})] == ["csrc/gemm/common.py"]
 
 
 def test_the_script_that_a_module_runs_counts_whatever_its_name(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from torchless.text.source import SourceFile
 CODE = "TL801"
 _TORCH = re.compile(rb"\b(?:torch|at|c10)::\w+|#include\s*<(?:torch|ATen|c10)/[\w./]*>?|\bTORCH_CHECK\b")
 
+_WORD = re.compile(rb"[\w-]+")
+
 
 def generated_torch(
     root: Path,
@@ -25,8 +27,8 @@ def generated_torch(
 
     ``looked_at(path)`` are the byte ranges of a script that are dealt with otherwise.
 
-    Looked at are the scripts that the modules' commands run and the scripts beside them, which they may import, those
-    for tuning excepted. Comments do not count. A script that cannot be read may print anything.
+    Looked at are the scripts that the modules' commands run and those that they name, see scripts_of(). Comments do not
+    count. A script that cannot be read may print anything.
     """
     out: dict[str, Finding] = {}
     for module in modules:
@@ -46,13 +48,26 @@ def generated_torch(
 
 
 def scripts_of(root: Path, module: Module) -> list[str]:
-    """The scripts that print sources of ``module``, root-relative: those it runs, and those beside them."""
+    """The scripts that print sources of ``module``, root-relative: those it runs, and those beside them that they use.
+
+    A script uses another one whose name stands anywhere in it: it may import it, run it, or make its name. Scripts for
+    tuning are left out.
+    """
     found: list[str] = []
-    for script in module.generators:
+    pending = list(module.generators)
+    while pending:
+        script = pending.pop(0)
+        if script in found:
+            continue
+        found.append(script)
         folder = PurePosixPath(script).parent
-        beside = sorted(p.name for p in (root / folder).glob("*.py") if p.is_file() and "_tune" not in p.name)
-        found += [script, *(str(folder / name) for name in beside)]
-    return list(dict.fromkeys(found))
+        beside = {p.stem: p.name for p in (root / folder).glob("*.py") if p.is_file() and "_tune" not in p.name}
+        try:
+            words = set(_WORD.findall((root / script).read_bytes()))
+        except OSError:
+            continue
+        pending += [str(folder / name) for stem, name in sorted(beside.items()) if stem.encode() in words]
+    return found
 
 
 def printed_torch(source: SourceFile, looked_at: Sequence[tuple[int, int]] = ()) -> tuple[int, int] | None:
