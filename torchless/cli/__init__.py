@@ -22,6 +22,7 @@ from torchless.errors import ToolError
 COMMANDS: Mapping[str, str] = {
     "check": "check",
     "explain": "rules",
+    "init": "init",
     "migrate": "migrate",
     "plan": "plan",
     "profile": "profile",

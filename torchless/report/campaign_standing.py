@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from io import StringIO
 from typing import Any
 
@@ -147,6 +148,13 @@ def _markdown(standing: Standing) -> Iterator[str]:
 def _safe(words: str) -> str:
     plain = one_line(words).replace("\\", "\\\\").replace("|", "\\|")
     return plain.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*").replace("`", "\\`")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of what to_json() gives."""
+    text = files("torchless.report").joinpath("standing.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
 
 
 def data_of(standing: Standing) -> dict[str, Any]:
