@@ -36,6 +36,14 @@ LAMBDA = """#include "box.h"
 template <typename F> __global__ void apply(float* out, F f) { out[0] = f(1.0f); }
 void launch_lambda(Box& box) { apply<<<1, 1>>>(box.data, [] __device__(float x) { return x * 2; }); }
 """
+LOCAL = """#include "box.h"
+template <typename F> __global__ void apply(float* out, F f) { out[0] = f.by; }
+void launch_local(Box& box)
+{
+    struct Twice { float by; };
+    apply<<<1, 1>>>(box.data, Twice{2.0f});
+}
+"""
 MACRO = """#include "box.h"
 #define KERNEL(name) __global__ void name(float* out) { out[0] = 2; }
 KERNEL(hidden)
@@ -51,7 +59,7 @@ def checkout(root: Path, files: dict[str, str]) -> Path:
 
 
 def run(root: Path, **more: bool) -> MigrateResult:
-    options = MigrateOptions(("csrc",), select=("TL62",), jobs=1, cache=False, **more)  # type: ignore[arg-type]
+    options = MigrateOptions((".",), select=("TL62",), jobs=1, cache=False, **more)  # type: ignore[arg-type]
     return migrate(options, root, lambda stage, done, total: None)
 
 
@@ -83,8 +91,7 @@ def test_a_source_without_device_code_goes_as_a_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (LAMBDA, "has an argument without a name"),
-        (MACRO, "comes of a template or a header"),
+        (LOCAL, "has an argument without a name"),
         ('#include "printed.h"\n' + HOST_ONLY, "'printed.h' file not found"),
         (
             "#include <hipcub/hipcub.hpp>\n" + HOST_ONLY.replace("return", "hipcub::DeviceScan::Sum(0); return"),
@@ -97,6 +104,13 @@ def test_what_would_lose_a_kernel_or_is_not_known_stays(tmp_path: Path, text: st
     assert result.changes == {}
     (found,) = [f for f in result.findings if f.code == "TL621"]
     assert reason in found.message
+
+
+@pytest.mark.clang
+@pytest.mark.parametrize("text", [LAMBDA, MACRO])
+def test_a_launcher_that_holds_or_makes_device_code_stays_without_a_word(tmp_path: Path, text: str) -> None:
+    result = run(checkout(tmp_path, {"csrc/odd.cu": text}), unsafe=True)
+    assert result.changes == {} and result.units == ()
 
 
 @pytest.mark.clang

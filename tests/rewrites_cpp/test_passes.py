@@ -174,6 +174,6 @@ template __global__ void n::k<float, 4>(float*, long);
     )
 
 
-@pytest.mark.parametrize("name", ["void k<main::{lambda()#1}>(int)", "plain(int*)"])
+@pytest.mark.parametrize("name", ["void k<main::{lambda()#1}>(int)", "void k<f(int)::Local>(f(int)::Local)", "plain(int*)"])
 def test_a_kernel_that_cannot_be_named_is_no_instance(name: str) -> None:
     assert isinstance(instantiations([name]), str)

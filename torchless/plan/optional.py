@@ -23,6 +23,7 @@ from torchless.project.model import Project
 from torchless.rewrites.dispatch_tables.codebase import Codebase
 from torchless.rewrites.dispatch_tables.offer import offers
 from torchless.rewrites.python_layout import read_style
+from torchless.rewrites.workspaces.offer import findings_of
 from torchless.rules.model import Ruleset
 from torchless.selection import is_cpp
 from torchless.units.build import Group, Grouping
@@ -151,5 +152,28 @@ def _dispatch_tables(analyst: Analyst, options: MigrateOptions) -> list[Offered]
     return [Offered(o.name, o.paths, o.findings, o.stand_ins, o.is_unit) for o in found]
 
 
-REWRITES: dict[str, Callable[[Analyst, MigrateOptions], list[Offered]]] = {"dispatch_tables": _dispatch_tables}
+def _workspaces(analyst: Analyst, options: MigrateOptions) -> list[Offered]:
+    """Memory that is allocated in every call, from a cache. It is unsafe: without --unsafe it is only shown."""
+    code = Codebase(analyst.project, analyst.closures, analyst.read, lambda folder: [])
+    selection = analyst.selection
+    out = []
+    for path in analyst.project.sources:
+        modules = _modules(analyst.project, analyst.closures, [path])
+        if not selection.covers(path) and selection.modules.isdisjoint(modules):
+            continue
+        if b"hipMalloc" not in analyst.read(path):
+            continue
+        for finding in findings_of(code.file(path)):
+            if finding.edits and options.unsafe:
+                out.append(Offered(f"{path}:workspaces", (path,), (finding,)))
+            else:
+                text = finding.message + ("; --unsafe makes it" if finding.edits else "")
+                out.append(Offered(path, (path,), (replace(finding, message=text, edits=()),), is_unit=False))
+    return out
+
+
+REWRITES: dict[str, Callable[[Analyst, MigrateOptions], list[Offered]]] = {
+    "dispatch_tables": _dispatch_tables,
+    "workspaces": _workspaces,
+}
 """The module of torchless/rewrites/ that a rule names -> what finds its units."""

@@ -101,7 +101,7 @@ def _element_headers(split: Split, kernels: Sequence[str]) -> list[str]:
     return [f"<c10/util/{name}.h>" for name in names] if lost else []
 
 
-_UNNAMED = re.compile(r"\{lambda|'lambda|\$_\d|unnamed|decltype|\{default arg")
+_UNNAMED = re.compile(r"\{lambda|'lambda|\$_\d|unnamed|decltype|\)(?: const)?::(?!\()|\{default arg")
 
 
 def instantiations(names: Iterable[str]) -> list[str] | str:
