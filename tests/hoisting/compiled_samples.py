@@ -98,7 +98,8 @@ class Inputs:
         m = "INT64_MIN" if self.m == low else f"{self.m}ll"
         k = "std::nullopt" if self.k is None else f"(int){self.k}ll"
         x = ", ".join(f"{v}ll" for v in self.x)
-        return f"torch::Tensor{{{{{x}}}}}, {y}, (int){self.n}ll, {m}, {self.u}u, {self.s}ull, {int(self.f)}, {self.d!r}, {k}"
+        tail = f"(int){self.n}ll, {m}, {self.u}u, {self.s}ull, {int(self.f)}, {self.d!r}, {k}"
+        return f"torch::Tensor{{{{{x}}}}}, {y}, {tail}"
 
     def python(self) -> dict[str, object]:
         """The names of the Python expression."""

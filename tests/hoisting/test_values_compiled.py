@@ -175,16 +175,16 @@ def _check(bodies: Sequence[str], inputs: Sequence[Inputs], folder: Path) -> tup
         found = translate(body, DEFINITIONS)
         if isinstance(found, str):
             continue
-        values = [(given, expected(found, given)) for given in inputs]
-        known = [(given, value) for given, value in values if value is not None]
+        values = [(one, expected(found, one)) for one in inputs]
+        known = [(one, value) for one, value in values if value is not None]
         if known:
-            samples.append((found, [given for given, _ in known]))
+            samples.append((found, [one for one, _ in known]))
             wanted.append([value for _, value in known])
     if not samples:
         return 0, 0
     shown = compile_and_run(samples, folder, DEFINITIONS)
-    for (sample, given), printed, values in zip(samples, shown, wanted, strict=True):
-        for one, text, value in zip(given, printed, values, strict=True):
+    for (sample, tried), printed, values in zip(samples, shown, wanted, strict=True):
+        for one, text, value in zip(tried, printed, values, strict=True):
             python = sample.scalar.text.text
             assert same(text, value), f"{sample.body}\nC++ {text}, Python {value}: {python}\nfor {one}"
             scalar = sample.scalar

@@ -210,6 +210,8 @@ def as_truth(value: Scalar, offset: int) -> Scalar:
         raise Refused("text is no truth value", offset)
     if value.constant is not None:
         return TRUE if value.constant else FALSE
+    if value.type.kind == "int" and value.low >= 0 and value.high <= 1:
+        return truth(value.text, value.uses)  # 0 and 1 are as good as False and True
     zero = "0.0" if value.type.kind == "float" else "0"
     return truth(binary("!=", value.text, Text(zero)), value.uses)
 

@@ -173,7 +173,10 @@ def words(made: Made, offset: int) -> tuple[str, list[str], Uses]:
 
 
 def _without_contiguous(made: Made) -> Made:
-    """``empty_like(x.contiguous())`` says no more than the shape, the dtype and the device."""
+    """``empty_like(x.contiguous())`` says no more than the shape, the dtype and the device.
+
+    But for the stride of a dimension of size 1, which nobody steps along.
+    """
     like = made.like
     if like is None or like.text is not None or not like.contiguous or like.sizes is None:
         return made

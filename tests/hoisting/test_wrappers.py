@@ -1,0 +1,203 @@
+"""Migrated wrappers import, have schemas, and allocate what the C++ allocated before: asked of torch's own C++."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from aten_program import Maybe, Program  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from wrapper_harness import FakeJit, called, imported  # noqa: E402
+
+from torchless.api import MigrateOptions, migrate  # noqa: E402
+from torchless.rules.load import load_rules  # noqa: E402
+
+pytestmark = [pytest.mark.clang, pytest.mark.filterwarnings("ignore")]
+MINI = Path(__file__).resolve().parents[2] / "examples" / "mini-aiter"
+LAUNCHERS = """\
+constexpr int kBlock = 64;
+static inline int blocks(int n) { return (n + kBlock - 1) / kBlock; }
+torch::Tensor scale(torch::Tensor& x, int rows, bool wide)
+{
+    auto options = torch::TensorOptions().dtype(torch::kFloat32).device(x.device());
+    torch::Tensor out = torch::empty_like(x);
+    auto partial = torch::zeros({rows, x.size(-1)}, options);
+    if(wide)
+    {
+        auto scratch = torch::empty({rows * 2}, options);
+        run(scratch.data_ptr());
+    }
+    run(out.data_ptr(), x.data_ptr(), partial.data_ptr());
+    return out;
+}
+torch::Tensor project(const torch::Tensor& a, const torch::Tensor& b, int64_t groups)
+{
+    const auto sizes = a.sizes();
+    const int m = sizes[0];
+    const int n = b.size(1);
+    int tiles = blocks(m) * blocks(n);
+    if(groups > 1)
+        tiles *= groups;
+    else if(groups < 0)
+        tiles = 1;
+    auto result = torch::empty({m, n}, a.options());
+    auto flags = torch::zeros({tiles}, a.options().dtype(torch::kInt32));
+    run(result.data_ptr(), a.data_ptr(), b.data_ptr(), flags.data_ptr());
+    return result;
+}
+torch::Tensor attend(torch::Tensor& q, torch::Tensor& k, std::optional<torch::Tensor> mask, bool causal, double p)
+{
+    const int64_t heads = q.size(1), len = k.size(0);
+    auto wide = mask.has_value() ? mask.value().scalar_type() : at::kHalf;
+    torch::Tensor out = torch::empty({q.size(0), heads, k.size(-1)}, q.options().dtype(wide));
+    torch::Tensor lse = p > 0.0 && !causal ? torch::empty({heads, len % 7 + 1}, q.options().dtype(at::kFloat))
+                                           : torch::empty({0}, q.options().dtype(at::kFloat));
+    auto shape = q.sizes().vec();
+    shape.back() = std::max<int64_t>(len, 4);
+    auto seen = torch::ones(shape, q.options().dtype(at::kByte));
+    run(out.data_ptr(), lse.data_ptr(), seen.data_ptr(), q.data_ptr(), k.data_ptr());
+    return out;
+}
+void quantize(torch::Tensor& x, torch::Tensor& out, int group)
+{
+    int64_t rows = x.numel() / x.size(-1);
+    auto amax = torch::zeros({rows, (x.size(-1) + group - 1) / group, 1}, x.options().dtype(at::kFloat));
+    run(out.data_ptr(), x.data_ptr(), amax.data_ptr());
+}
+"""
+OPS = """\
+from __future__ import annotations
+
+import torch
+
+from ..jit.core import compile_ops
+
+
+@compile_ops("module_example")
+def scale(x: torch.Tensor, rows: int, wide: bool) -> torch.Tensor: ...
+
+
+@compile_ops("module_example")
+def project(a: torch.Tensor, b: torch.Tensor, groups: int) -> torch.Tensor: ...
+
+
+@compile_ops("module_example")
+def attend(
+    q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor | None, causal: bool, p: float
+) -> torch.Tensor: ...
+
+
+@compile_ops("module_example")
+def quantize(x: torch.Tensor, out: torch.Tensor, group: int) -> None: ...
+""".replace("from __future__ import annotations\n\n", "")
+NAMES = ("scale", "project", "attend", "quantize")
+
+
+def _checkout(root: Path) -> None:
+    shutil.copytree(MINI / "aiter" / "jit", root / "aiter" / "jit")
+    (root / "csrc" / "include").mkdir(parents=True)
+    for header in [*(MINI / "csrc" / "include").glob("aiter_*.h"), MINI / "csrc" / "include" / "rocm_ops.hpp"]:
+        shutil.copy(header, root / "csrc" / "include")
+    heads = [line for line in LAUNCHERS.splitlines() if line.startswith(("torch::", "void"))]
+    rows = "".join(f'    m.def("{name}", &{name});\n' for name in NAMES)
+    files = {
+        "csrc/kernels/ops.cu": f"#include <torch/extension.h>\n{LAUNCHERS}",
+        "csrc/pybind/ops_pybind.cu": '#include "rocm_ops.hpp"\n#include <torch/extension.h>\n'
+        + "".join(f"{head};\n" for head in heads)
+        + f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)\n{{\n{rows}}}\n",
+        "aiter/ops/ops.py": OPS,
+        "aiter/ops/__init__.py": "",
+        "aiter/__init__.py": "",
+    }
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    sources = [f"f'{{AITER_CSRC_DIR}}/{p.removeprefix('csrc/')}'" for p in files if p.endswith(".cu")]
+    module = {"srcs": sources, "flags_extra_cc": [], "flags_extra_hip": [], "extra_ldflags": "None"}
+    module |= {"extra_include": [], "verbose": "False", "blob_gen_cmd": "''"}
+    (root / "aiter" / "jit" / "optCompilerConfig.json").write_text(json.dumps({"module_example": module}))
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeJit, Any]]:
+    """The wrappers of LAUNCHERS as they come out of a migration."""
+    root = tmp_path_factory.mktemp("checkout")
+    _checkout(root)
+    options = MigrateOptions(paths=("csrc",), unsafe=True, jobs=1, assume_target=True)
+    result = migrate(options, root, lambda stage, done, total: None)
+    blockers = [f"{f.code} {f.message}" for unit in result.units for f in unit.findings if f.blocks]
+    assert blockers == []
+    for path, change in result.changes.items():
+        (root / path).write_bytes(change.new)
+    with imported(root, "ops.ops") as (jit, (module,)):
+        yield jit, module
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """LAUNCHERS as they are, over torch's C++."""
+    program = Program(LAUNCHERS, NAMES, tmp_path_factory.mktemp("program"))
+    yield program
+    program.close()
+
+
+def _tensors(dims: int) -> st.SearchStrategy[Any]:
+    dtypes = st.sampled_from([torch.float, torch.half, torch.bfloat16])
+    sizes = st.lists(st.integers(1, 300), min_size=dims, max_size=dims)
+    return st.builds(lambda s, d: torch.empty(s, dtype=d, device="meta"), sizes, dtypes)
+
+
+CALLS = st.one_of(
+    st.tuples(st.just("scale"), _tensors(3), st.integers(0, 90), st.booleans()),
+    st.tuples(st.just("project"), _tensors(2), _tensors(2), st.integers(-2, 5)),
+    st.tuples(st.just("attend"), _tensors(3), _tensors(2), st.builds(Maybe, st.none() | _tensors(2)), st.booleans(),
+              st.sampled_from([0.0, 0.25])),
+    st.tuples(st.just("quantize"), _tensors(2), _tensors(2), st.integers(1, 130)),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(call=CALLS)
+def test_allocations_are_those_of_the_cpp(call: Any, migrated: tuple[FakeJit, Any], before: Program) -> None:
+    (name, *args), (jit, module) = call, migrated
+    plain = [a.value if isinstance(a, Maybe) else a for a in args]
+    result, made = called(jit, getattr(module, name), *plain)
+    assert made == before.allocated(name, *args)
+    assert [called for called, _ in jit.calls] == [name]
+    handed = [v for v in jit.calls[0][1].values() if isinstance(v, torch.Tensor)]
+    assert result is None if name == "quantize" else any(result is v for v in handed)
+
+
+def test_raw_stubs_return_nothing(migrated: tuple[FakeJit, Any]) -> None:
+    jit, _ = migrated
+    assert set(jit.stubs) == set(NAMES)
+    assert all(jit.options[name].get("develop") for name in NAMES)
+    assert all(jit.schemas[name].endswith("-> ()") for name in NAMES)
+
+
+EXAMPLES = [
+    pytest.param(example, path, id=f"{rule.code}-{number}-{Path(path).stem}")
+    for rule in load_rules().rules
+    for number, example in enumerate(rule.examples, 1)
+    if example.lang == "checkout" and rule.rewrite in ("returns", "wrappers") and not example.keeps
+    for path in example.after
+    if path.startswith("aiter/ops/") and "compile_ops" in example.after[path]
+]
+
+
+@pytest.mark.parametrize(("example", "path"), EXAMPLES)
+def test_what_the_rules_show_imports(example: Any, path: str, tmp_path: Path) -> None:
+    for name, text in example.after.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    name = path.removeprefix("aiter/").removesuffix(".py").replace("/", ".")
+    with imported(tmp_path, name) as (jit, _):
+        assert jit.schemas

@@ -1,0 +1,179 @@
+"""Imports migrated op modules of a checkout without building anything, and sees what they hand to C++.
+
+``compile_ops`` is a stand-in that asks torch's own ``infer_schema`` about every stub, as the target's does, and records
+each call. Modules of the package that a test does not need are made up on the way.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+FACTORIES = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "empty_strided")
+# What infer_schema has no word for, in stubs of modes that never reach it. Source: the target's torch_guard.py.
+_PLAIN = (torch.Tensor, int, float, bool, str)
+
+
+@dataclass
+class FakeJit:
+    """The stubs that were decorated and the calls that reached them."""
+
+    stubs: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    schemas: dict[str, str] = field(default_factory=dict)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def compile_ops(self, module: str, fc_name: str | None = None, **options: Any) -> Callable[..., Any]:
+        """The decorator. Raises ValueError where infer_schema would refuse the stub."""
+
+        def decorate(stub: Callable[..., Any]) -> Callable[..., Any]:
+            name = fc_name or stub.__name__
+            self.schemas[name] = torch.library.infer_schema(stub, mutates_args="unknown")
+            self.stubs[name], self.options[name] = stub, {"module": module, **options}
+            signature = inspect.signature(stub)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                self.calls.append((name, dict(bound.arguments)))
+                return _neutral(signature.return_annotation)
+
+            call.__name__, call.__doc__, call.__signature__ = stub.__name__, stub.__doc__, signature  # type: ignore[attr-defined]
+            return call
+
+        return decorate
+
+
+def torch_compile_guard(
+    mutates_args: Sequence[str] | str = "unknown", gen_fake: Callable[..., Any] | None = None, **_: Any
+) -> Callable[..., Any]:
+    """The target's guard: the schema is inferred, the function stays."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        torch.library.infer_schema(function, mutates_args=mutates_args)
+        return function
+
+    return decorate
+
+
+def _neutral(annotation: Any) -> Any:
+    return annotation() if annotation in (int, float, bool, str) else None
+
+
+class _MadeUp(ModuleType):
+    """A module that has whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _MadeUp(f"{self.__name__}.{name}")
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads the op modules from the checkout; everything else of the package is made up."""
+
+    def __init__(self, package: str, root: Path, jit: FakeJit, real: Sequence[str]) -> None:
+        self.package, self.root, self.jit, self.real = package, root, jit, tuple(real)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != self.package and not name.startswith(f"{self.package}."):
+            return None
+        inner = name.removeprefix(self.package).lstrip(".")
+        return importlib.machinery.ModuleSpec(name, self, is_package=inner not in self.real)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        inner = spec.name.removeprefix(self.package).lstrip(".")
+        if inner == "jit.core":
+            made = ModuleType(spec.name)
+            made.compile_ops = self.jit.compile_ops  # type: ignore[attr-defined]
+        elif inner == "jit.utils.torch_guard":
+            made = ModuleType(spec.name)
+            made.torch_compile_guard = torch_compile_guard  # type: ignore[attr-defined]
+        elif inner == "utility.dtypes":
+            made = ModuleType(spec.name)
+            made.fp8, made.fp4x2 = torch.float8_e4m3fn, torch.uint8  # type: ignore[attr-defined]
+        else:
+            made = ModuleType(spec.name) if inner in self.real else _MadeUp(spec.name)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        inner = module.__name__.removeprefix(self.package).lstrip(".")
+        if inner in self.real:
+            place = self.root / f"{inner.replace('.', '/')}.py"
+            code = compile(place.read_text("utf-8"), str(place), "exec")
+            exec(code, module.__dict__)
+
+
+@contextmanager
+def imported(root: Path, *modules: str, package: str = "aiter") -> Iterator[tuple[FakeJit, list[ModuleType]]]:
+    """The op modules (``ops.scale``) of the package below ``root``, imported over a fake JIT."""
+    jit = FakeJit()
+    finder = _Finder(package, root / package, jit, modules)
+    before = {n: m for n, m in sys.modules.items() if n == package or n.startswith(f"{package}.")}
+    for name in before:
+        del sys.modules[name]
+    sys.meta_path.insert(0, finder)
+    try:
+        yield jit, [importlib.import_module(f"{package}.{name}") for name in modules]
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [n for n in sys.modules if n == package or n.startswith(f"{package}.")]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+@dataclass(frozen=True, order=True)
+class Made:
+    """A tensor that somebody allocates, as both sides tell of it; ``filled``: with something."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    device: str
+    filled: bool
+
+
+class _Watch(TorchFunctionMode):
+    """Remembers which tensors come out of a factory, and whether it fills them."""
+
+    def __init__(self) -> None:
+        self.filled: dict[int, bool] = {}
+        self.kept: list[Any] = []  # so that no id is used twice
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in FACTORIES and isinstance(out, torch.Tensor):
+            self.filled[id(out)] = not name.startswith("empty")
+            self.kept.append(out)
+        return out
+
+
+def called(jit: FakeJit, function: Callable[..., Any], *args: Any) -> tuple[Any, list[Made]]:
+    """Call a wrapper: what it returns, and the tensors that it allocated and handed to C++."""
+    del jit.calls[:]
+    watch = _Watch()
+    with watch:
+        result = function(*args)
+    handed: dict[int, torch.Tensor] = {}
+    for _, arguments in jit.calls:
+        handed.update({id(v): v for v in arguments.values() if isinstance(v, torch.Tensor)})
+    made = [told(v, watch.filled[i]) for i, v in handed.items() if i in watch.filled]
+    return result, sorted(made)
+
+
+def told(tensor: torch.Tensor, filled: bool) -> Made:
+    """A tensor as it is compared."""
+    return Made(tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype), tensor.device.type, filled)
