@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -157,7 +158,7 @@ def _jobs(
         planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
         # what a build makes of one name may differ from module to module
         created = dict(file for paths, files in standing_in if not reached.isdisjoint(paths) for file in files)
-        printed = tuple((path, code) for path, code in analysis.project.printed if path in reached)
+        printed = tuple((path, code) for path, code in analysis.project.printed if posixpath.normpath(path) in reached)
         jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, tuple(sorted(created.items())), printed))
     return jobs
 

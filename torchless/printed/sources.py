@@ -87,8 +87,9 @@ def _stand_ins(root: Path, printed: Mapping[str, Printed]) -> dict[str, bytes]:
                 spelled.update(i.spelled for i in scan_includes(p.template.code) if HOLE in i.spelled)
         for name in spelled:
             behind = files.get(re.sub(rf"{HOLE}\w+", "*", posixpath.basename(name)), ())
-            place = posixpath.normpath(posixpath.join(folder, name))
-            if behind and not (root / place).exists():
+            place = posixpath.join(folder, name)
+            if behind and not (root / posixpath.normpath(place)).exists():
                 # from the root: no parser goes up from a folder that is not there
-                out[place] = "".join(f'#include "{root / path}"\n' for path in behind).encode()
+                text = "".join(f'#include "{root / path}"\n' for path in behind).encode()
+                out.update({place: text, posixpath.normpath(place): text})  # a parser looks for it as it is spelled
     return out

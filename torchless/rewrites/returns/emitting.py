@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding
 from torchless.rewrites.returns.contracts import Contract, Contracts, New
+from torchless.rewrites.returns.instantiations import rewrite_instantiations
 from torchless.rewrites.returns.lifting import CODE as LIFTED
 from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, name_of
 from torchless.rewrites.returns.text import last_lines
@@ -26,7 +27,13 @@ def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
             body = contracts.edits.get((giver.path, giver.fact.start), ()) if giver.body is not None else ()
             out += _of_giver(reading, giver, contract, body)
     out += [_of_type(reading, use) for use in function_types(reading.view, reading.scopes)]
+    out += rewrite_instantiations(reading, lambda name, count: _is_void(contracts.of(name, count)))
     return out
+
+
+def _is_void(contract: Contract | None) -> bool:
+    """Whether a function becomes void and keeps its parameters."""
+    return contract is not None and not contract.added
 
 
 def function_types(view: FileView, scopes: Scopes) -> Iterator[TensorUse]:
