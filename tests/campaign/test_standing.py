@@ -115,7 +115,7 @@ def test_headers_that_are_still_read(stands: Standing) -> None:
 
 
 def test_what_is_next(stands: Standing) -> None:
-    assert stands.next is not None and stands.next.name == "module_delta"
+    assert stands.next is not None and stands.next.name == "module_gamma"
     nothing = replace(stands, plan=replace(stands.plan, batches=stands.plan.batches[:1]))
     assert nothing.next is None and "Nothing is ready" in campaign_standing.next_step(nothing)
 
@@ -134,7 +134,7 @@ def test_json_and_csv(stands: Standing) -> None:
     data = json.loads(campaign_standing.to_json(stands))
     Draft202012Validator.check_schema(campaign_standing.schema())
     Draft202012Validator(campaign_standing.schema()).validate(data)
-    assert data["places"]["blocked"] == 1 and data["next"] == "module_delta"
+    assert data["places"]["blocked"] == 1 and data["next"] == "module_gamma"
     rows = list(csv.DictReader(io.StringIO(campaign_standing.to_csv(stands))))
     assert rows[0] == {
         "code": "TL201", "rule": "tensor-reference", "done": "7", "ready": "3", "unsafe": "0", "blocked": "1",

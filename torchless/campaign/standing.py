@@ -122,10 +122,7 @@ class Standing:
     def next(self) -> Batch | None:
         """The batch to make next."""
         rows = {row.name: row for row in self.campaign.batches}
-        waiting = (
-            b for b in self.plan.ready if b.name not in rows or rows[b.name].state in (State.PLANNED, State.STALE)
-        )
-        return next(waiting, None)
+        return next((b for b in self.plan.ready if b.name not in rows or rows[b.name].state is State.PLANNED), None)
 
 
 def standing(

@@ -129,7 +129,7 @@ def _constructs(lines: Sequence[ConstructLine]) -> Iterator[str]:
     yield "<h2>Coverage by construct</h2>"
     yield '<p class="muted">Places in the code by rule: in merged batches, in batches that can be made, those that may'
     yield "shift the meaning (--unsafe), and those in units that a blocker holds.</p>"
-    heads = ("code", "rule", "done", "ready", "unsafe", "blocked", "", "waits for")
+    heads = ("code", "rule", "done", "ready", "unsafe", "blocked", "", "")
     yield _table("constructs", heads, numeric={"done", "ready", "unsafe", "blocked"})
     for line in lines:
         parts = (("free", line.done), ("ready", line.ready), ("stale", line.unsafe), ("blocked", line.blocked))
