@@ -43,7 +43,7 @@ def call_from_python(
             text = TreeText(str(tree.root), dict(tree.overlay))
             own = tuple(points)
             libraries = {module.name: build_library(Side(name, text, tuple(specs), own), options)}
-            if converts and module.name != CORE:
+            if (converts or core) and module.name != CORE:
                 libraries[CORE] = build_core(text, core, module.include_dirs or project.include_dirs, options)
             sides.append(PythonSide(text, libraries))
     except TraceError as error:

@@ -90,7 +90,8 @@ class SourceLoader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the file in ``module``."""
         self.checkout.files.add(self.relative)
-        code = compile(self.path.read_bytes(), str(self.checkout.root / self.relative), "exec", dont_inherit=True)
+        module.__file__ = str(self.checkout.root / self.relative)  # some look for files beside their own
+        code = compile(self.path.read_bytes(), module.__file__, "exec", dont_inherit=True)
         try:
             exec(code, vars(module))
         except Exception:

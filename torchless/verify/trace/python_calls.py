@@ -167,8 +167,9 @@ def _result(op: PythonOp, signature: Signature, made: Sequence[tuple[PythonCall,
         findings.append(Finding(difference, spelled.call, reproducer(spelled, signature, old, new), len(seen)))
     why = ""
     if not through and not findings:
-        told_by = next((m[1] for m in made if not m[1].accepted), None)
-        why = f"no call went through: {told(told_by)}" if told_by is not None else "no call was made"
+        outcomes = [record for m in made for record in m[1:] if not record.accepted]
+        first = next((r for r in outcomes if not comparable(r)), outcomes[0] if outcomes else None)
+        why = f"no call went through: {told(first)}" if first is not None else "no call was made"
     return EntryResult(
         _shown(op),
         "fail" if findings else "not run" if why else "pass",
