@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from torchless import suppress
 from torchless.check import context_of
 from torchless.closure.build import Closures
 from torchless.errors import UsageError
@@ -24,7 +25,7 @@ from torchless.lints.context import Context
 from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
 from torchless.options import CheckOptions, MigrateOptions, Progress
 from torchless.project.bindings import MODULE_MACRO
-from torchless.rewrites.passes.guard import guard_edits, instantiations
+from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
 from torchless.rewrites.passes.need import Reach, Split, host_names, split_of
 from torchless.selection import codes_match
 from torchless.text.edits import apply, offset_map
@@ -172,9 +173,15 @@ def _answers(
         for answer in pool.map(lambda path: _answer(bench, path), sources):
             done += 1
             progress("splitting", done, len(sources))
-            if answer is not None:
+            if answer is not None and _is_wanted(answer, bench):
                 out.append(answer)
     return out
+
+
+def _is_wanted(answer: _Answer, bench: _Bench) -> bool:
+    """Whether no comment in the source asks to leave it alone."""
+    source = SourceFile(answer.path, bench.read(answer.path))
+    return bool(suppress.apply([answer.finding], {answer.path: suppress.read(source)}).kept)
 
 
 def _answer(bench: _Bench, path: str) -> _Answer | None:
@@ -201,7 +208,7 @@ def _answer(bench: _Bench, path: str) -> _Answer | None:
         after = _lines(bench.closures_with({**bench.tree.overlay, path: text}), path)
     if _is_small(bench, (before, after)):
         return _small(source, split, (before, after))
-    return _proved(bench, source, split, device, (before, after))
+    return _proved(bench, source, reach, split, device, (before, after))
 
 
 def _is_small(bench: _Bench, lines: tuple[int, int]) -> bool:
@@ -240,7 +247,9 @@ def _lines(closures: Closures, path: str) -> int:
     return max((sum(c.lines.values()) for c in closures.of(path) if c.spec.device), default=0)
 
 
-def _proved(bench: _Bench, source: SourceFile, split: Split, spec: TuSpec, lines: tuple[int, int]) -> _Answer:
+def _proved(
+    bench: _Bench, source: SourceFile, reach: Reach, split: Split, spec: TuSpec, lines: tuple[int, int]
+) -> _Answer:
     """The split of ``source`` where the compiler finds the same kernels and variables in both versions."""
     path, headers = source.path, bench.options.headers
     with bench.tree.vfs() as overlay:
@@ -259,6 +268,9 @@ def _proved(bench: _Bench, source: SourceFile, split: Split, spec: TuSpec, lines
     listed = instantiations(missing)
     if isinstance(listed, str):
         return _refused(source, listed)
+    if listed:
+        again = split_of(source.data, reach, names_in(listed))
+        split = again if isinstance(again, Split) else split
     edits = guard_edits(source, split, listed, SPLIT)
     text = apply(source.data, edits)
     tree = bench.with_text(path, text)

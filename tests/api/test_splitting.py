@@ -88,6 +88,13 @@ def test_a_source_without_device_code_goes_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.clang
+def test_a_comment_leaves_a_source_alone(tmp_path: Path) -> None:
+    text = "// torchless: file-ignore[TL62] measured, no gain\n" + HOST_ONLY
+    result = run(checkout(tmp_path, {"csrc/count.cu": text}))
+    assert result.changes == {} and result.units == () and result.findings == ()
+
+
+@pytest.mark.clang
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

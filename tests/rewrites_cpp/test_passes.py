@@ -117,6 +117,16 @@ def test_a_header_that_device_code_needs_is_not_guarded(text: bytes, stays: str)
     assert hidden == {'"tensor.h"', '"math.h"'} - {f'"{stays}"'}
 
 
+def test_a_type_of_an_instance_keeps_the_header_that_brings_it() -> None:
+    text = b'#include "both.h"\ntemplate <typename T> __global__ void k(T* o) {}\nvoid f() {}\n'
+    without, with_type = (
+        split_of(text, reach(INCLUDES), wanted) for wanted in (frozenset[bytes](), frozenset({b"Shape"}))
+    )
+    assert isinstance(without, Split) and isinstance(with_type, Split)
+    assert [item.spelled for item in without.hidden if item.spelled] == ['"both.h"']
+    assert [item.spelled for item in with_type.hidden if item.spelled] == []
+
+
 def test_functions_that_device_code_may_call_stay() -> None:
     text = b"constexpr int up(int x) { return x + 1; }\n__global__ void k(int* o) { o[0] = up(1); }\nvoid f() {}\n"
     (item,) = split(text).hidden
@@ -174,6 +184,8 @@ template __global__ void n::k<float, 4>(float*, long);
     )
 
 
-@pytest.mark.parametrize("name", ["void k<main::{lambda()#1}>(int)", "void k<f(int)::Local>(f(int)::Local)", "plain(int*)"])
+@pytest.mark.parametrize(
+    "name", ["void k<main::{lambda()#1}>(int)", "void k<f(int)::Local>(f(int)::Local)", "plain(int*)"]
+)
 def test_a_kernel_that_cannot_be_named_is_no_instance(name: str) -> None:
     assert isinstance(instantiations([name]), str)

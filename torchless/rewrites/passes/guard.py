@@ -17,17 +17,20 @@ _HOST_END = b"#endif // host pass"
 _DEVICE_END = b"#endif // device pass"
 
 
-def guard_edits(source: SourceFile, split: Split, kernels: Sequence[str], code: str) -> list[Edit]:
+def guard_edits(
+    source: SourceFile, split: Split, kernels: Sequence[str], code: str, condition: bytes = HOST
+) -> list[Edit]:
     """The edits that put what only the host pass needs behind a guard, and instantiate ``kernels`` for the device pass.
 
-    ``kernels`` are explicit instantiations, without the semicolon. Includes keep their order.
+    ``kernels`` are explicit instantiations, without the semicolon. ``condition`` is the line that opens a guard.
+    Includes keep their order.
     """
     eol = source.eol_at(0)
     out: list[Edit] = []
     before_first = [f"#include {header}".encode() for header in (*split.brought, *_element_headers(split, kernels))]
     for first, last in _whole(split) if split.whole else _runs(source, split):
         start, end = _line_of(source, first), _behind(source, last)
-        head = eol.join([*before_first, HOST]) + eol
+        head = eol.join([*before_first, condition]) + eol
         before_first = []
         missing = b"" if source.data[:end].endswith(b"\n") else eol
         out.append(Edit(source.path, start, start, head, code))
@@ -99,6 +102,12 @@ def _element_headers(split: Split, kernels: Sequence[str]) -> list[str]:
     names = sorted(set(re.findall(r"\bc10::(Half|BFloat16|Float8_\w+)", text)))
     lost = any(path.split("/")[0] in ("torch", "ATen", "c10") for path in split.lost)
     return [f"<c10/util/{name}.h>" for name in names] if lost else []
+
+
+def names_in(kernels: Sequence[str]) -> frozenset[bytes]:
+    """The names in explicit instantiations, but those of torch's element types, whose headers are small."""
+    words = {word.encode() for kernel in kernels for word in re.findall(r"[A-Za-z_]\w*", kernel)}
+    return frozenset(words - {b"c10", b"at", b"torch"})
 
 
 _UNNAMED = re.compile(r"\{lambda|'lambda|\$_\d|unnamed|decltype|\)(?: const)?::(?!\()|\{default arg")

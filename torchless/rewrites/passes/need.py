@@ -59,8 +59,11 @@ class Split:
     whole: bool = False
 
 
-def split_of(data: bytes, reach: Reach) -> Split | str | None:
-    """What of the source ``data`` the device pass can do without, None for nothing, or why that is not known."""
+def split_of(data: bytes, reach: Reach, wanted: frozenset[bytes] = frozenset()) -> Split | str | None:
+    """What of the file ``data`` the device pass can do without, None for nothing, or why that is not known.
+
+    ``wanted`` are names that device code elsewhere needs.
+    """
     files = {path for found in reach.reached.values() for path in found if reach.inside(path)}
     marks = device_macros([data, *(reach.read(path) for path in sorted(files))])
     try:
@@ -71,12 +74,12 @@ def split_of(data: bytes, reach: Reach) -> Split | str | None:
         return "a pragma makes host functions device functions"
     includes = [item for item in items if item.what is What.INCLUDE]
     lost_all = frozenset(path for found in reach.reached.values() for path in found)
-    if not any(item.what in (What.DEVICE, What.ARMS) for item in items):
+    if not wanted and not any(item.what in (What.DEVICE, What.ARMS) for item in items):
         hidden = tuple(item for item in items if item.what in (*_HIDDEN, What.INCLUDE))
         if not any(item.what is What.FUNCTION for item in hidden):
             return None
         return Split(tuple(items), hidden, (), lost_all, whole=True)
-    visible, seen = _needed(items)
+    visible, seen = _needed(items, wanted)
     hidden_items = [item for item in items if item.what in _HIDDEN and item not in visible]
     if not any(item.what is What.FUNCTION for item in hidden_items):
         return None
@@ -84,7 +87,7 @@ def split_of(data: bytes, reach: Reach) -> Split | str | None:
     kept_files = frozenset(path for item in kept for path in reach.reached.get(item.spelled, ()))
     lost = lost_all - kept_files
     texts = [data[item.start : item.end] for item in items if item in visible]
-    texts += [reach.read(path) for path in sorted(kept_files) if reach.inside(path)]
+    texts += [b" ".join(sorted(wanted)), *(reach.read(path) for path in sorted(kept_files) if reach.inside(path))]
     brought = _brought(texts, lost, kept_files)
     gone = tuple(item for item in items if item in hidden_items or (item.what is What.INCLUDE and item not in kept))
     return Split(tuple(items), gone, brought, lost)
@@ -119,10 +122,10 @@ def _unconditional(data: bytes) -> bytes:
     return re.sub(lines, b"", data, flags=re.M)
 
 
-def _needed(items: Sequence[Item]) -> tuple[set[Item], frozenset[bytes]]:
+def _needed(items: Sequence[Item], wanted: frozenset[bytes]) -> tuple[set[Item], frozenset[bytes]]:
     """(the items that device code needs, all names in them). Macros count where they are named."""
     visible = {item for item in items if item.what in (What.DEVICE, What.ARMS, What.DIRECTIVE, What.USING)}
-    names = {name for item in visible for name in item.mentions}
+    names = wanted.union(*(item.mentions for item in visible))
     while True:
         more = {
             item
@@ -132,7 +135,7 @@ def _needed(items: Sequence[Item]) -> tuple[set[Item], frozenset[bytes]]:
         if not more:
             return visible, frozenset(names)
         visible |= more
-        names |= {name for item in more for name in item.mentions}
+        names = names.union(*(item.mentions for item in more))
 
 
 def _kept_includes(includes: Sequence[Item], names: frozenset[bytes], reach: Reach) -> list[Item]:
