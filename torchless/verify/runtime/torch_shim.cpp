@@ -312,6 +312,7 @@ bool isSignedType(ScalarType t) {
 }
 std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
 std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+  if (s.isBoolean()) return out << (s.toBool() ? "true" : "false");
   return s.isFloatingPoint() ? out << s.toDouble() : out << s.toLong();
 }
 }  // namespace c10

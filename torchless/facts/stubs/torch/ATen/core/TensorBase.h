@@ -58,7 +58,6 @@ class TORCH_API TensorBase {
   template <typename T> T* data_ptr() const;
   template <typename T> const T* const_data_ptr() const;
   template <typename T> T* mutable_data_ptr() const;
-  c10::DeviceType device_type() const;
 };
 c10::DeviceIndex get_device(const TensorBase& self);
 }  // namespace at

@@ -35,7 +35,7 @@ struct C10_API TensorOptions {
   Device device() const noexcept;
   bool has_device() const noexcept;
   std::optional<Device> device_opt() const noexcept;
-  int32_t device_index() const noexcept;
+  DeviceIndex device_index() const noexcept;
   caffe2::TypeMeta dtype() const noexcept;
   bool has_dtype() const noexcept;
   std::optional<caffe2::TypeMeta> dtype_opt() const noexcept;

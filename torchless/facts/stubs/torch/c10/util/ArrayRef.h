@@ -47,7 +47,11 @@ template <typename T> class ArrayRef final {
   const T* data_;
   size_t size_;
 };
-template <typename T> inline std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) { for (const auto& e : list) out << e; return out; }
+template <typename T> inline std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
+  out << "[";
+  for (size_t i = 0; i < list.size(); ++i) out << (i ? ", " : "") << list[i];
+  return out << "]";
+}
 template <typename T> inline bool operator==(ArrayRef<T> a, ArrayRef<T> b) { return a.equals(b); }
 template <typename T> inline bool operator!=(ArrayRef<T> a, ArrayRef<T> b) { return !a.equals(b); }
 template <typename T> inline bool operator==(const std::vector<T>& a, ArrayRef<T> b) { return ArrayRef<T>(a).equals(b); }

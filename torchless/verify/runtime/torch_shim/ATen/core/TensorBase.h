@@ -86,7 +86,6 @@ class TORCH_API TensorBase {
   const T* const_data_ptr() const { return data_ptr<std::remove_const_t<T>>(); }
   template <typename T>
   T* mutable_data_ptr() const { return data_ptr<T>(); }
-  c10::DeviceType device_type() const { return device().type(); }
 
  private:
   void* checked(c10::ScalarType wanted) const;  // the pointer, if elements are of this kind

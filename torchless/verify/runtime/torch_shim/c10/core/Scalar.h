@@ -18,11 +18,11 @@ class C10_API Scalar {
   TORCHLESS_SCALAR(double, Double, real, Double)
   TORCHLESS_SCALAR(bool, Bool, integer, Bool)
   TORCHLESS_SCALAR(BFloat16, BFloat16, real, Double)
-  TORCHLESS_SCALAR(long long, LongLong, integer, Long)
   TORCHLESS_SCALAR(uint16_t, UInt16, integer, Long)
   TORCHLESS_SCALAR(uint32_t, UInt32, integer, Long)
   TORCHLESS_SCALAR(uint64_t, UInt64, integer, Long)
 #undef TORCHLESS_SCALAR
+  Scalar(long long v) : Scalar(static_cast<int64_t>(v)) {}
   template <typename T>
   T to() const {
     if constexpr (std::is_same_v<T, double>) return isFloatingPoint() ? real_ : static_cast<double>(integer_);

@@ -57,7 +57,7 @@ struct C10_API TensorOptions {
   Device device() const noexcept { return device_.value_or(Device(kCPU)); }
   bool has_device() const noexcept { return device_.has_value(); }
   std::optional<Device> device_opt() const noexcept { return device_; }
-  int32_t device_index() const noexcept { return device().index(); }
+  DeviceIndex device_index() const noexcept { return device().index(); }
   caffe2::TypeMeta dtype() const noexcept { return scalarTypeToTypeMeta(dtype_.value_or(ScalarType::Float)); }
   bool has_dtype() const noexcept { return dtype_.has_value(); }
   std::optional<caffe2::TypeMeta> dtype_opt() const noexcept {
