@@ -1,7 +1,12 @@
 """Allocations as launchers write them, and the Python that comes out."""
 
+from typing import Any
+
 import pytest
-from hoisting_samples import allocation, condition
+from hoisting_samples import allocation, allocations, condition, expression, function, said, source
+
+from torchless.hoisting.allocation import Allocation, Translation, find_allocations, read
+from torchless.hoisting.helpers import SOURCES
 
 CASES = [
     ("auto o = torch::empty_like(x);", "torch.empty_like(x)"),
@@ -42,3 +47,63 @@ def test_condition_of_an_allocation() -> None:
     assert condition(body, params=params) == "out is None"
     body = "auto o = lse ? torch::empty_like(x) : x;"
     assert condition(body, params=params) == "lse"
+
+
+FOLLOWED = """
+template <typename X, typename Y> CK_TILE_HOST_DEVICE constexpr auto divide_ceil(X x, Y y) { return (x + y - 1) / y; }
+CK_TILE_DEVICE int on_device(int n) { return n; }
+enum { kFirst = 2, kSecond };
+namespace a { struct Traits { static constexpr int kTile = 16; }; }
+namespace b { struct Traits { static constexpr int kTile = 32; }; }
+using Wide = int64_t;
+"""
+
+
+def test_what_is_followed() -> None:
+    assert said("divide_ceil(n, a::Traits::kTile)", before=FOLLOWED) == "_truncated_quotient(n + 16 - 1, 16)"
+    assert said("divide_ceil(x.size(0), b::Traits::kTile)", before=FOLLOWED) == "(x.shape[0] + 32 - 1) // 32"
+    assert said("Traits::kTile", before=FOLLOWED) == "refused: `Traits::kTile` is not the same everywhere"
+    assert said("on_device(n)", before=FOLLOWED) == "refused: `on_device`: it runs on the device"
+    assert said("static_cast<Wide>(n) * kSecond", before=FOLLOWED) == "n * 3"
+
+
+def test_assumptions_are_told() -> None:
+    found = expression("static_cast<int>(x.size(0)) * 2")
+    assert isinstance(found, Translation)
+    assert found.text == "x.shape[0] * 2"
+    assert [(a.expression, a.type) for a in found.assumptions] == [("x.shape[0]", "int"), ("x.shape[0] * 2", "int")]
+    assert expression("x.size(0) * y.size(0)").assumptions == ()  # type: ignore[union-attr]
+
+
+def test_helpers_are_told() -> None:
+    found = expression("n / 3 + n % 3")
+    assert isinstance(found, Translation)
+    assert found.helpers == {"truncated_quotient", "truncated_remainder"}
+    names: dict[str, Any] = {}
+    for helper in sorted(found.helpers):
+        exec(SOURCES[helper], names)
+    assert [eval(found.text, {**names, "n": n}) for n in (7, -7)] == [3, -3]
+
+
+STRINGS = 'std::string s; if (x.dtype() == at::kHalf) s = "fp16"; else if (n > 2) s = "other"; else s = "fp16";'
+
+
+def test_strings_that_are_chosen() -> None:
+    assert said('s == "other" ? 1 : 2', STRINGS) == "1 if x.dtype != torch.float16 and n > 2 else 2"
+    assert said('s == "none"', STRINGS) == "False"
+
+
+def test_names_of_the_wrapper() -> None:
+    opened = source(function("auto o = torch::empty({x.size(0), n}, x.options());"))
+    (index,) = find_allocations(opened, 0, len(opened.view.tokens) - 1)
+    found = read(opened, index, {"x": "input", "n": "rows"})
+    assert isinstance(found, Allocation)
+    assert found.python == "torch.empty((input.shape[0], rows), dtype=input.dtype, device=input.device)"
+    assert found.parameters == {"x", "n"}
+
+
+def test_headers_are_looked_at() -> None:
+    body = "auto o = torch::empty({kRows * n}, x.options());"
+    (found,) = allocations(function(body), "#pragma once\nconstexpr int kRows = 1 << 4;\n")
+    assert isinstance(found, Allocation)
+    assert found.shape == "(16 * n,)"

@@ -206,3 +206,52 @@ SETTINGS = settings(
 )
 def test_expressions(expressions: list[str], inputs: list[Inputs], tmp_path_factory: pytest.TempPathFactory) -> None:
     _check([f"return {e};" for e in expressions], inputs, tmp_path_factory.mktemp("expressions"))
+
+
+CONDITIONS = st.sampled_from(["f", "n > 3", "y.has_value()", "x.size(0) == 1", "k", "d > 0.0 && !f", "m < n || f"])
+VALUES = st.sampled_from(
+    ["1", "n", "m", "x.size(0)", "x.size(1) * 2", "a + 3", "b", "a", "kBlock", "ceil_div(a, 8)", "u"]
+)
+STEPS = st.sampled_from(["=", "=", "=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|="])
+
+
+def _body(depth: int) -> st.SearchStrategy[str]:
+    simple = st.one_of(
+        st.builds("{} {} {};".format, st.sampled_from("ab"), STEPS, VALUES),
+        st.sampled_from(
+            ["a++;", "--b;", "++a;", "{ const int c = a; b = c; }", "{ int a = 5; b = a; }", "{ auto e = b; a = e; }"]
+        ),
+        st.sampled_from(["for (int i = 0; i < 2; i++) { m + i; }", "TORCH_CHECK(n > -9, 1);", "{ int g{n}; a = g; }"]),
+    )
+    if not depth:
+        return st.lists(simple, max_size=3).map(" ".join)
+    inner = _body(depth - 1)
+    chosen = st.one_of(
+        simple,
+        simple,
+        st.builds("if ({}) {{ {} }}".format, CONDITIONS, inner),
+        st.builds("if ({}) {{ {} }} else {{ {} }}".format, CONDITIONS, inner, inner),
+        st.builds("if ({}) {{ {} }} else if ({}) {{ {} }}".format, CONDITIONS, inner, CONDITIONS, inner),
+        st.builds("if ({}) {}".format, CONDITIONS, simple),
+        st.builds("if ({}) {{ {} TORCH_CHECK(false, 1); }}".format, CONDITIONS, inner),
+    )
+    return st.lists(chosen, min_size=1, max_size=4).map(" ".join)
+
+
+BODIES = st.builds(
+    "{} a = {}; {} b{{}}; {} return {};".format,
+    st.sampled_from(["int", "int64_t", "unsigned", "auto"]),
+    st.sampled_from(["n", "x.size(2)", "7", "int(m)"]),
+    st.sampled_from(["int", "int64_t", "size_t"]),
+    _body(2),
+    st.sampled_from(["a", "b", "a + b", "f ? a : b"]),
+)
+
+
+@SETTINGS
+@given(
+    bodies=st.lists(BODIES, min_size=60, max_size=90, unique=True),
+    inputs=st.lists(INPUTS, min_size=12, max_size=16),
+)
+def test_bodies(bodies: list[str], inputs: list[Inputs], tmp_path_factory: pytest.TempPathFactory) -> None:
+    _check(bodies, inputs, tmp_path_factory.mktemp("bodies"))

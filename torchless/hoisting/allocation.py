@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from torchless.facts.typing import FileView, canonical, postfix_start, qualified_start
 from torchless.hoisting import factories
+from torchless.hoisting.arithmetic import LONG
 from torchless.hoisting.conditions import condition_at
 from torchless.hoisting.definitions import Definitions, File
 from torchless.hoisting.frames import Frame
+from torchless.hoisting.python import Text
 from torchless.hoisting.sizes import shape_text
 from torchless.hoisting.terms import (
     Array,
@@ -138,10 +140,13 @@ def find_allocations(source: Source, first: int, last: int) -> list[int]:
     return out
 
 
-def read(source: Source, index: int, names: Mapping[str, str] | None = None) -> Allocation | Untranslatable:
+def read(
+    source: Source, index: int, names: Mapping[str, str] | None = None, *, size: str = ""
+) -> Allocation | Untranslatable:
     """The allocation whose factory's name is the token ``index``.
 
     ``names`` maps C++ names of parameters to what the Python wrapper calls them; missing ones are called the same.
+    ``size`` is a name that stands in for a shape of one dimension, which then is not looked at.
     """
     view = source.view
     tokens = view.tokens
@@ -156,7 +161,7 @@ def read(source: Source, index: int, names: Mapping[str, str] | None = None) -> 
         return Untranslatable("it stands in a macro", offset)
     try:
         frame = _frame(source, index, names)
-        made = _made(frame, index, opener, start if is_member else -1)
+        made = _made(frame, index, opener, start if is_member else -1, size)
         kind, words, uses = factories.words(made, offset)
         _check_hidden(uses, names, offset)
     except Refused as refused:
@@ -213,8 +218,11 @@ def _frame(source: Source, index: int, names: Mapping[str, str] | None) -> Frame
     return Frame(source.file, function, source.definitions, names=names or {})
 
 
-def _made(frame: Frame, index: int, opener: int, owner_first: int) -> factories.Made:
-    """What the factory at ``index`` is told; ``owner_first`` is where the tensor starts whose member it is, or -1."""
+def _made(frame: Frame, index: int, opener: int, owner_first: int, size: str) -> factories.Made:
+    """What the factory at ``index`` is told; ``owner_first`` is where the tensor starts whose member it is, or -1.
+
+    ``size`` is what its one dimension is called when the shape is not looked at, else "".
+    """
     word, offset = frame.file.tokens[index].text.decode("latin-1"), frame.file.tokens[index].start
     if word in factories.FOREIGN:
         raise Refused(f"{word} makes a tensor out of more than a shape", offset)
@@ -225,8 +233,11 @@ def _made(frame: Frame, index: int, opener: int, owner_first: int) -> factories.
         if not isinstance(found, Tensor):
             raise Refused("the tensor that this one is made from is not known", offset)
         owner = found
-    arguments = [frame.evaluate(a, b) for a, b in split_arguments(frame.file.scopes, opener)]
-    return factories.made_by(word, arguments, offset, owner)
+    spans = split_arguments(frame.file.scopes, opener)
+    arguments: list[Term] = [frame.evaluate(a, b) for a, b in (spans[1:] if size else spans)]
+    if size:
+        arguments.insert(0, Array((Scalar(Text(size), LONG, LONG.low, LONG.high),)))
+    return factories.made_by(word, arguments, frame, offset, owner)
 
 
 def _said(term: Term, offset: int) -> tuple[str, Uses]:

@@ -102,6 +102,8 @@ def default(spelled: str, offset: int) -> Term:
         return Array(())
     if kind == "options":
         return Options()
+    if not kind:
+        raise Refused(f"the type {spelled} is not known here", offset)
     raise Refused("a variable that may have no value yet", offset)
 
 

@@ -30,6 +30,8 @@ def condition_at(frame: Frame, index: int) -> Scalar:
         if block.kind is BlockKind.LAMBDA:
             raise Refused("it stands in a lambda", offset)
         if block.kind is BlockKind.INITIALIZER:
+            if any(t.text == b";" for t in scopes.tokens[block.open : block.close]):
+                raise Refused("it stands in a macro or a lambda", offset)
             break
         for statement in statements(scopes, block.open + 1, block.close - 1):
             if statement.first <= index <= statement.last:

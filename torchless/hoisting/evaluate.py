@@ -201,7 +201,7 @@ def _sizeof(node: SizeOf, names: Names) -> Term:
     size = CPP_SIZES.get(re.sub(r"^(?:torch|c10)::", "at::", spelled))
     if size is not None:
         return constant(size, ULONG)
-    if node.operand is not None:
+    if node.operand is not None and not (isinstance(node.operand, Name) and not names.is_local(node.operand)):
         found = evaluate(node.operand, names)
         if isinstance(found, Scalar) and found.type.kind != "string":
             return constant(max(found.type.bits // 8, 1), ULONG)
@@ -234,7 +234,7 @@ def _member_call(node: Call, callee: Member, names: Names) -> Term:
             return found
         return torch_calls.options_member(found, callee.name, callee.template, _arguments(node, names), names, offset)
     if isinstance(found, Tensor) and callee.name in factories.MEMBERS:
-        made = factories.made_by(callee.name, _arguments(node, names), offset, found)
+        made = factories.made_by(callee.name, _arguments(node, names), names, offset, found)
         return factories.as_tensor(made, offset)
     if isinstance(found, Tensor) and callee.name in members.CONTENTS:
         raise Refused(f"`{callee.name}` needs the tensor's contents", offset)

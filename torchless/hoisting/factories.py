@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from torchless.hoisting import arithmetic
 from torchless.hoisting.members import TORCH
+from torchless.hoisting.names import Names
 from torchless.hoisting.python import Text, string
 from torchless.hoisting.sizes import shape_text
 from torchless.hoisting.terms import (
@@ -47,8 +48,21 @@ class Made:
     options: Options
 
 
-def made_by(name: str, arguments: Sequence[Term], offset: int, owner: Tensor | None = None) -> Made:
-    """The factory ``name`` called with ``arguments``; ``owner`` is the tensor whose ``new_`` member it is."""
+def made_by(name: str, arguments: Sequence[Term], names: Names, offset: int, owner: Tensor | None = None) -> Made:
+    """The factory ``name`` called with ``arguments``; ``owner`` is the tensor whose ``new_`` member it is.
+
+    Raises Refused.
+    """
+    made = _told(name, arguments, offset, owner)
+    device = made.options.device
+    if device is None or device.text.text != '"cuda"':
+        return made
+    # no index: the current device, which a guard may have set
+    current = names.current_device(offset) or device
+    return replace(made, options=replace(made.options, device=current))
+
+
+def _told(name: str, arguments: Sequence[Term], offset: int, owner: Tensor | None) -> Made:
     rest = list(arguments)
     if name in LIKE:
         if not rest or not isinstance(rest[0], Tensor):

@@ -77,7 +77,10 @@ def _takes(function: Function, count: int) -> bool:
 def _call_function(frame: Frame, node: Name, function: Function, arguments: Sequence[Term]) -> Term:
     scopes, block = function.file.scopes, function.block
     words = {t.text for t in scopes.tokens[block.head : block.open]}
-    if b"__global__" in words or (b"__device__" in words and b"__host__" not in words):
+    macros = [w for w in words if w.isupper() and w.endswith(b"DEVICE")]  # CK_TILE_DEVICE, CK_TILE_HOST_DEVICE
+    on_device = b"__device__" in words or bool(macros)
+    on_host = b"__host__" in words or any(b"HOST" in w for w in macros)
+    if b"__global__" in words or (on_device and not on_host):
         raise Refused("it runs on the device", node.offset)
     types = _said_types(frame, node, function)
     bound = _bound(frame, node, function, arguments, types)
@@ -164,7 +167,12 @@ def _return_type(scopes: Scopes, block: Block) -> str:
     end = len(words) - 1
     while end >= 2 and words[end - 1].text == b"::":
         end -= 2
-    return type_text([t for t in words[:end] if t.text not in _NO_TYPE])
+    return type_text([t for t in words[:end] if t.text not in _NO_TYPE and not _is_macro(t)])
+
+
+def _is_macro(token: Token) -> bool:
+    """True for what looks like a macro that stands for attributes: upper case, words joined by _."""
+    return token.kind is Kind.NAME and token.text.isupper() and b"_" in token.text
 
 
 def _call_macro(frame: Frame, macro: Macro, arguments: Sequence[Term]) -> Term:

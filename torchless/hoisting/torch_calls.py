@@ -105,11 +105,11 @@ def framework_call(
     """
     first = arguments[0] if arguments else None
     if name in factories.LIKE or name in factories.FRESH:
-        return factories.as_tensor(factories.made_by(name, arguments, offset), offset)
+        return factories.as_tensor(factories.made_by(name, arguments, names, offset), offset)
     if name == "device":
-        return Options(device=device_from(arguments, names, offset))
+        return Options(device=device_from(arguments, offset))
     if name == "Device":
-        return device_from(arguments, names, offset)
+        return device_from(arguments, offset)
     if name == "dtype" and template:
         return Options(dtype=dtype_of_type(template[0], names, offset))
     if name == "TensorOptions":
@@ -157,7 +157,7 @@ def _size_product(name: str, arguments: Sequence[Term], offset: int) -> Scalar:
     raise Refused("the dimension that is meant is not known", offset)
 
 
-def device_from(arguments: Sequence[Term], names: Names, offset: int) -> Device:
+def device_from(arguments: Sequence[Term], offset: int) -> Device:
     """A device out of the arguments of ``.device(...)`` or of at::Device. Raises Refused."""
     first = arguments[0] if arguments else None
     if isinstance(first, Optional):
@@ -171,9 +171,6 @@ def device_from(arguments: Sequence[Term], names: Names, offset: int) -> Device:
         if not isinstance(index, Scalar) or index.type.kind != "int":
             raise Refused("the device is not understood", offset)
         return Device(call("torch.device", first.text.text, index.text.text), first.uses | index.uses | TORCH)
-    if first.text.text == '"cuda"':
-        # no index: the current device, which a guard may have set
-        return names.current_device(offset) or first
     return first
 
 
@@ -192,7 +189,7 @@ def options_member(
     if name == "dtype" and isinstance(first, DType):
         return replace(options, dtype=first)
     if name == "device":
-        return replace(options, device=device_from(arguments, names, offset))
+        return replace(options, device=device_from(arguments, offset))
     if name == "pinned_memory" and isinstance(first, Scalar):
         return replace(options, pinned=first)
     if name == "requires_grad" and isinstance(first, Scalar) and first.constant == 0:

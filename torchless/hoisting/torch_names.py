@@ -57,7 +57,8 @@ _FORMATS = {
     "ChannelsLast": "channels_last",
     "ChannelsLast3d": "channels_last_3d",
 }
-# Bytes of the element types that stand in for dtypes, by canonical name.
+# Bytes of types of torch and HIP, by canonical name.
+# Sources: c10/util, hip_fp16.h, hip_vector_types.h, hip_runtime_api.h.
 CPP_SIZES = {
     "at::Half": 2,
     "at::BFloat16": 2,
@@ -74,6 +75,7 @@ CPP_SIZES = {
     "float4": 16,
     "int2": 8,
     "int4": 16,
+    "hipIpcMemHandle_t": 64,
 }
 
 

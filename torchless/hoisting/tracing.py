@@ -133,7 +133,8 @@ class _Tracer:
             return self.past_list(first, last, last + 1, state)
         if statement.word in ("for", "while", "do", "switch"):
             return self.refuse(f"is changed in a {statement.word}", offset)
-        if len(found) > 1:
+        assigned = found[0].index == statement.first and found[0].how == "assign"
+        if len(found) > 1 and not (assigned and all(w.how == "passed" for w in found[1:])):
             return self.refuse("is changed twice in one statement", offset)
         return self._past_simple(statement, found[0], state)
 
