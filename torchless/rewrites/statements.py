@@ -33,6 +33,8 @@ def block_statements(scopes: Scopes, block: Block) -> list[Statement]:
 def statements(scopes: Scopes, first: int, last: int) -> list[Statement]:
     """The statements in the token range first..last. Directives between them are passed over."""
     out = []
+    while first <= last and scopes.tokens[first].directive not in ("", "define"):
+        first += 1
     i = first
     while i <= last:
         if scopes.tokens[i].directive != scopes.tokens[first].directive and scopes.tokens[i].directive:
