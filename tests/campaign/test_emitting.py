@@ -195,6 +195,30 @@ def test_only_what_is_wanted_is_made(root: Path) -> None:
     assert git(root, "rev-list", "--count", "main..torchless/two").strip() == "2"
 
 
+def test_what_it_needs_is_not_made_anew_each_time(root: Path) -> None:
+    emit(root, three(root), BRANCHES, wanted=frozenset({"two"}))
+    tip = git(root, "rev-parse", "torchless/two")
+    emit(root, three(root), BRANCHES, wanted=frozenset({"two"}))
+    assert git(root, "rev-parse", "torchless/two") == tip
+
+
+def test_names_that_look_alike_in_a_branch(root: Path) -> None:
+    plan = plan_of(root, ("a/b", ONE[1]), ("a-b", THREE[1]))
+    emitted = emit(root, plan, BRANCHES)
+    assert [row.place for row in emitted.batches] == ["torchless/a-b-1", "torchless/a-b-2"]
+
+
+def test_white_space_settings_of_the_user_do_not_matter(root: Path, tmp_path: Path) -> None:
+    git(root, "config", "apply.whitespace", "fix")
+    how = How("patches", tmp_path / "out")
+    plan = plan_of(root, ("x", {"csrc/a.txt": ("line 3\n", "LINE 3  \n")}))
+    emit(root, plan, how)
+    file = tmp_path / "out/0001-x.patch"
+    file.write_text(file.read_text().replace("+LINE 3  \n", "+LINE 3 by hand  \n"))
+    emit(root, plan, how)
+    assert "+LINE 3 by hand  \n" in file.read_text()
+
+
 def test_a_branch_of_somebody_else_stops_it_before_anything_is_made(root: Path) -> None:
     git(root, "branch", "torchless/three")
     with pytest.raises(RepositoryError, match="the branch torchless/three exists and is none of this campaign"):

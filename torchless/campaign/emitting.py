@@ -98,15 +98,16 @@ class Emitter:
         stack = self.plan.stacks[batch.name]
         parent, before = self.trees.base, dict[str, bytes]()
         last = stack[-2][0] if len(stack) > 1 else ""
+        late: list[str] = []
         if last in self._tips and [name for name, _ in self.plan.stacks[last]] == [name for name, _ in stack[:-1]]:
             parent, before = self._tips[last], dict(stack[-2][1])
+            late = [name for name, _ in stack[:-1] if name not in self._exact]
         else:
             for name, after in stack[:-1]:
                 words = self._message(self.plan.named(name), before, after)
                 parent = self.repository.commit(self.trees.of(after), parent, words)
                 before = dict(after)
         fresh, after = self.trees.of(before), stack[-1][1]
-        late = [name for name, _ in stack[:-1] if name not in self._exact]
         if late and merge_trees(self.repository, fresh, parent, self.trees.of(after)).conflicts:
             # what it needs was made on an older tree and would do, but for this one
             self._exact.update(late)
@@ -168,7 +169,12 @@ class Emitter:
         if self.again or not made or not repository.has(made):
             return False
         its_parent = repository.parent_of(made)
-        if its_parent != parent and (exact or not repository.is_ancestor(its_parent, self.trees.base)):
+        same = its_parent == parent or (
+            parent != self.trees.base
+            and repository.is_ancestor(self.trees.base, its_parent)
+            and repository.tree_of(its_parent) == repository.tree_of(parent)
+        )
+        if not same and (exact or not repository.is_ancestor(its_parent, self.trees.base)):
             return False
         return repository.patch_id(its_parent, made) == repository.patch_id(parent, tree)
 
@@ -355,7 +361,8 @@ class Emitter:
     def _place(self, batch: Batch) -> str:
         if self.how.kind == "patches":
             return f"{batch.number:04}-{slug(batch.name)}.patch"
-        return f"{self.how.prefix}{slug(batch.name)}"
+        twins = [other for other in self.plan.batches if slug(other.name) == slug(batch.name)]
+        return f"{self.how.prefix}{slug(batch.name)}" + (f"-{batch.number}" if len(twins) > 1 else "")
 
     def _message(self, batch: Batch, before: Texts, after: Texts) -> str:
         if batch.name not in self._messages:

@@ -16,7 +16,11 @@ from pathlib import Path
 from torchless.errors import ToolError
 
 NO_OBJECT = "0" * 40
-_HERE = ("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "diff.renames=true")
+_SETTINGS = (  # nothing of the user's runs, or changes what comes out
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "diff.renames=true",
+    "apply.whitespace=nowarn", "apply.ignoreWhitespace=no", "i18n.commitEncoding=UTF-8", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
+_HERE = tuple(word for setting in _SETTINGS for word in ("-c", setting))
 _ENVIRONMENT = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_NAMESPACE")
 
 
