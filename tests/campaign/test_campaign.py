@@ -143,7 +143,7 @@ def test_a_shared_header_goes_first_and_limits_hold(torchless, tmp_path: Path) -
         (("--group-by", "owner"), "the checkout has no CODEOWNERS file"),
         (("--select", "TL11"), "what mends a check is one command"),
         (("--emit", "branches", "--title", "{nope}"), "--title"),
-        (("--profile", "nothing.json", "--module", "module_delta"), "nothing.json"),
+        (("--profile", "nothing.json"), "nothing.json: No such file"),
         (("--emit", "branches", "--verify", "guess"), "no rung named 'guess'"),
     ],
 )

@@ -11,11 +11,11 @@ from campaign_samples import files, lay_out
 
 from torchless.campaign.apart import applies_alone, near
 from torchless.campaign.formatting import formatters_say
-from torchless.campaign.gain import meter
+from torchless.campaign.gain import measured_in, meter
 from torchless.campaign.grouping import SHARED, Known, grouped, over
 from torchless.campaign.model import GroupBy, Limits
 from torchless.campaign.owners import owners_of
-from torchless.errors import ToolError, UsageError
+from torchless.errors import ToolError
 from torchless.model import Unit
 from torchless.options import MigrateOptions
 from torchless.profile.model import FRONT_END, PassProfile, Profile, Seconds, UnitProfile
@@ -92,8 +92,7 @@ def test_what_was_in_a_batch_stays_there() -> None:
 
 
 def test_by_owner(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no CODEOWNERS file"):
-        names([A], GroupBy.OWNER, root=tmp_path)
+    assert owners_of(tmp_path) is None
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github/CODEOWNERS").write_text(
         "# people\n*       @all\n/csrc/  @kernels @lee # the core\ncsrc/b/\n*.h me@example.org\n[Section]\n"
@@ -142,11 +141,11 @@ def test_what_a_change_buys(tmp_path: Path) -> None:
     project = load(root, ())
     options = MigrateOptions((str(root),))
     light = {"csrc/include/alpha.h": b"#pragma once\n"}
-    gain = meter(project, options, None).gain({}, light)
+    gain = meter(project, options, {}).gain({}, light)
     assert gain.seconds is None and gain.lines > 100_000 and gain.worth == gain.lines
     assert gain.before < 4 * 700_000  # alpha's two sources in two passes, nobody else's
-    assert meter(project, options, None).gain(light, light).lines == 0
-    assert meter(project, options, None).gain(light, {}).lines == -gain.lines
+    assert meter(project, options, {}).gain(light, light).lines == 0
+    assert meter(project, options, {}).gain(light, {}).lines == -gain.lines
     units = tuple(
         UnitProfile(source, "module_alpha", "derived", (PassProfile("host", None, (Seconds(9, 8), Seconds(5, 4))),))
         for source in ("csrc/kernels/alpha.cu", "csrc/kernels/beta.cu")
@@ -154,10 +153,10 @@ def test_what_a_change_buys(tmp_path: Path) -> None:
     profile = Profile(str(root), "", FRONT_END, (), 1, 1, units)
     file = tmp_path / "profile.json"
     file.write_text(json.dumps({"schema_version": SCHEMA_VERSION, "profiles": [to_data(profile)]}))
-    timed = meter(project, options, file).gain({}, light)
+    timed = meter(project, options, measured_in(file)).gain({}, light)
     assert timed.seconds is not None and 0 < timed.seconds < 4 and timed.worth == timed.seconds
     with pytest.raises(ToolError, match=r"none\.json"):
-        meter(project, options, tmp_path / "none.json")
+        measured_in(tmp_path / "none.json")
 
 
 def test_formatters_are_asked_about_changed_lines_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from torchless.closure.heavy import load_heavy
 from torchless.facts.spec import TuSpec
 from torchless.index import open_index
 from torchless.options import MigrateOptions
-from torchless.profile.model import Profile
 from torchless.profile.store import read
 from torchless.project.model import Project
 
@@ -61,19 +60,18 @@ class Meter:
         return sum(value for (_, path, what), value in self.measured.items() if (path, what) == (source, name))
 
 
-def meter(project: Project, options: MigrateOptions, profile: Path | None) -> Meter:
-    """A meter over ``project``; ``profile`` is a stored result of `torchless profile`. Raises StoreError."""
-    measured = _measured(read(profile)) if profile is not None else {}
+def meter(project: Project, options: MigrateOptions, measured: Mapping[tuple[str, str, str], float]) -> Meter:
+    """A meter over ``project``, with what measured_in() gave."""
     index = open_index(Path(project.root), options.cache)
     base = Closures(project, index, load_heavy(()), options.arch, options.defines, options.include_dirs)
     return Meter(project, options, base, measured)
 
 
-def _measured(profile: Profile) -> dict[tuple[str, str, str], float]:
-    """The fastest run of each pass."""
+def measured_in(profile: Path) -> dict[tuple[str, str, str], float]:
+    """The fastest run of each pass in a stored result of `torchless profile`. Raises StoreError."""
     return {
         (unit.module, unit.source, each.name): min(run.cpu for run in each.runs)
-        for unit in profile.units
+        for unit in read(profile).units
         for each in unit.passes
         if each.runs
     }

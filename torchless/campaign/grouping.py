@@ -9,7 +9,6 @@ from pathlib import Path
 
 from torchless.campaign.model import GroupBy, Limits
 from torchless.campaign.owners import owners_of
-from torchless.errors import UsageError
 from torchless.model import Unit
 from torchless.selection import is_cpp, is_header
 
@@ -33,7 +32,7 @@ Sized = Callable[[Sequence[Unit]], tuple[int, int]]
 def grouped(
     units: Iterable[Unit], by: GroupBy, limits: Limits, size: Sized, root: Path, known: Sequence[Known] = ()
 ) -> dict[str, tuple[Unit, ...]]:
-    """Batch name -> its units, by name. A unit of a batch that is ``known`` stays in it. Raises UsageError.
+    """Batch name -> its units, by name. A unit of a batch that is ``known`` stays in it.
 
     Modules that a unit ties together are one batch. What a limit keeps out of a batch goes into another one of the same
     name with a number behind it.
@@ -84,10 +83,9 @@ def _keyed(units: Sequence[Unit], by: GroupBy, root: Path) -> dict[str, list[Uni
         keys = {unit.name: _directory(unit) for unit in others}
     else:
         owners = owners_of(root)
-        if owners is None:
-            raise UsageError("--group-by owner: the checkout has no CODEOWNERS file")
         keys = {
-            unit.name: " ".join(dict.fromkeys(o for path in _own_files(unit) for o in owners(path))) or "nobody"
+            unit.name: " ".join(dict.fromkeys(o for path in _own_files(unit) for o in (owners(path) if owners else ())))
+            or "nobody"
             for unit in others
         }
     for unit in others:

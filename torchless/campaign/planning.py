@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torchless import api
 from torchless.campaign.apart import applies_alone, near
-from torchless.campaign.gain import Meter, meter
+from torchless.campaign.gain import Meter, measured_in, meter
 from torchless.campaign.grouping import Known, grouped, is_shared, over
 from torchless.campaign.model import Batch, Blocker, Gain, GroupBy, Limits, Plan, Texts
 from torchless.campaign.owners import owners_of
@@ -22,6 +22,7 @@ from torchless.errors import UsageError
 from torchless.mend import selected_lints
 from torchless.model import Tier, Unit, UnitStatus
 from torchless.options import MigrateOptions, Progress
+from torchless.project.discover import ProjectError, locate
 from torchless.text.diff import unified_diff
 
 
@@ -40,15 +41,16 @@ def plan(options: PlanOptions, start: Path, progress: Progress, known: Sequence[
     began = time.monotonic()
     if selected_lints(options.migrate):
         raise UsageError("a plan takes torch out; what mends a check is one command: torchless migrate --select ...")
+    measured = measured_in(options.profile) if options.profile is not None else {}
+    if options.by is GroupBy.OWNER and owners_of(root_of(options.migrate.paths, start)) is None:
+        raise UsageError("--group-by owner: the checkout has no CODEOWNERS file")
     prepared = api.prepare(options.migrate, start, progress)
     if not prepared.mergeable:
         raise UsageError(
             "the checkout lacks the target's headers, so no batch could be merged: torchless migrate says more"
         )
     whole = api.settle(prepared, progress)
-    planner = _Planner(
-        options, Variants(prepared, progress, whole), meter(prepared.project, options.migrate, options.profile)
-    )
+    planner = _Planner(options, Variants(prepared, progress, whole), meter(prepared.project, options.migrate, measured))
     ordered, batches = planner.ordered(known)
     blocked = planner.blocked(known, len(ordered))
     return Plan(
@@ -61,6 +63,14 @@ def plan(options: PlanOptions, start: Path, progress: Progress, known: Sequence[
         files_failed=whole.files_failed,
         seconds=time.monotonic() - began,
     )
+
+
+def root_of(paths: Sequence[str], start: Path) -> Path:
+    """The root of the project that ``paths`` lie in. Raises UsageError."""
+    try:
+        return locate(start, paths)
+    except ProjectError as error:
+        raise UsageError(str(error)) from None
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from torchless.campaign.emitting import Emitter, How
 from torchless.campaign.model import Plan
-from torchless.campaign.planning import PlanOptions, plan
+from torchless.campaign.planning import PlanOptions, plan, root_of
 from torchless.campaign.repository import open_repository
 from torchless.campaign.state import Campaign, load, save, state_file
 from torchless.campaign.telling import Teller
@@ -18,7 +18,6 @@ from torchless.campaign.trees import Trees, refuse_dirty
 from torchless.campaign.updating import numbered, reconciled, stepped, upcoming
 from torchless.errors import UsageError
 from torchless.options import Progress
-from torchless.project.discover import ProjectError, locate
 from torchless.report.campaign_letter import check_letter
 from torchless.text import journal
 
@@ -49,14 +48,6 @@ class Ran:
 
     plan: Plan
     campaign: Campaign | None
-
-
-def root_of(paths: Sequence[str], start: Path) -> Path:
-    """The root of the project that ``paths`` lie in. Raises UsageError."""
-    try:
-        return locate(start, paths)
-    except ProjectError as error:
-        raise UsageError(str(error)) from None
 
 
 def run(options: PlanOptions, asked: Asked, start: Path, progress: Progress) -> Ran:

@@ -13,8 +13,8 @@ import click
 from torchless import config
 from torchless.campaign.emitting import KINDS, How
 from torchless.campaign.model import GroupBy, Limits, State
-from torchless.campaign.planning import PlanOptions
-from torchless.campaign.running import Asked, Ran, root_of, run
+from torchless.campaign.planning import PlanOptions, root_of
+from torchless.campaign.running import Asked, Ran, run
 from torchless.campaign.state import Campaign, load, state_file
 from torchless.cli.journals import recover
 from torchless.cli.output import emit, say

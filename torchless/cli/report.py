@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from torchless import config
-from torchless.campaign.running import Asked, root_of, run
+from torchless.campaign.planning import root_of
+from torchless.campaign.running import Asked, run
 from torchless.campaign.standing import Standing, standing
 from torchless.campaign.state import load, state_file
 from torchless.cli.journals import recover
