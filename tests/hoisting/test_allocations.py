@@ -107,3 +107,9 @@ def test_headers_are_looked_at() -> None:
     (found,) = allocations(function(body), "#pragma once\nconstexpr int kRows = 1 << 4;\n")
     assert isinstance(found, Allocation)
     assert found.shape == "(16 * n,)"
+
+
+def test_stubs_of_libraries_tell_signatures_but_no_values() -> None:
+    body = 'auto k = mask_info::decode("0", n, n); auto o = torch::empty({n}, x.options());'
+    assert allocation(body) == "torch.empty((n,), dtype=x.dtype, device=x.device)"
+    assert "depends on the device" in said("ck_tile::get_warp_size()")

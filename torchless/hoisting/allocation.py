@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from torchless.facts.flags import STUB_PREFIX, STUBS
 from torchless.facts.typing import FileView, canonical, postfix_start, qualified_start
 from torchless.hoisting import factories
 from torchless.hoisting.arithmetic import LONG
@@ -109,7 +111,10 @@ class Source:
 
 
 def open_source(view: FileView, others: Sequence[FileView | SourceFile | File] = ()) -> Source:
-    """``view``, with ``others`` (headers of its closure) to look up constants, aliases and functions in."""
+    """``view``, with ``others`` (headers of its closure) to look up constants, aliases and functions in.
+
+    How the functions of libraries take their arguments is known from the stubs that stand in for those libraries.
+    """
     own = File(view.source, view)
     files = [own]
     for other in others:
@@ -119,7 +124,14 @@ def open_source(view: FileView, others: Sequence[FileView | SourceFile | File] =
             other = File(other)
         if other.source.path != own.source.path:
             files.append(other)
-    return Source(own, Definitions(files))
+    return Source(own, Definitions(files, _declaring_stubs()))
+
+
+@cache
+def _declaring_stubs() -> tuple[File, ...]:
+    """The stubs of Composable Kernel: their signatures are the library's, their values are not."""
+    found = sorted(p for p in (STUBS / "ck").rglob("*") if p.is_file())
+    return tuple(File(SourceFile(f"{STUB_PREFIX}{p.relative_to(STUBS).as_posix()}", p.read_bytes())) for p in found)
 
 
 _FREE = factories.FRESH | factories.LIKE | factories.FOREIGN

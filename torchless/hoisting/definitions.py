@@ -116,9 +116,10 @@ Definition = Constant | Macro | Alias | Function | Enumerator
 
 @dataclass
 class Definitions:
-    """Definitions of several files."""
+    """Definitions of several files. ``declaring`` files tell how functions take their arguments, and nothing else."""
 
     files: Sequence[File]
+    declaring: Sequence[File] = ()
     _takes_values: dict[str, bool | None] = field(default_factory=dict, repr=False)
 
     def of(self, name: str) -> list[Definition]:
@@ -136,7 +137,8 @@ class Definitions:
     def takes_values(self, name: str) -> bool | None:
         """Do all functions and macros of that name leave their arguments alone? None when there are none at hand."""
         if name not in self._takes_values:
-            found = [leaves for file in self.files if file.has_name(name) for leaves in _leaves_alone(file, name)]
+            files = [file for file in (*self.files, *self.declaring) if file.has_name(name)]
+            found = [leaves for file in files for leaves in _leaves_alone(file, name)]
             self._takes_values[name] = all(found) if found else None
         return self._takes_values[name]
 

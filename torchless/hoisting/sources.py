@@ -6,15 +6,11 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from torchless.facts.flags import STUB_PREFIX, STUBS
 from torchless.facts.includes import IncludeGraph
-from torchless.facts.typing import FileView
-from torchless.hoisting.allocation import Source
-from torchless.hoisting.definitions import Definitions, File
+from torchless.facts.typing import FileView, make_view
+from torchless.hoisting.allocation import Source, open_source
+from torchless.hoisting.definitions import File
 from torchless.text.source import SourceFile
-
-_DECLARING_STUBS = ("ck",)
-"""Stubs whose declarations say how a library takes its arguments, where the library itself is not in the checkout."""
 
 
 class Shelf:
@@ -39,11 +35,9 @@ class Shelf:
     def source(self, path: str) -> Source:
         """The file ``path`` with every header that the sources which reach it include. Raises OSError."""
         if path not in self._sources:
-            view = self._views.get(path)
-            own = File(view.source if view else SourceFile(path, (self._root / path).read_bytes()), view)
-            self._files[path] = own
+            view = self._views.get(path) or make_view(SourceFile(path, (self._root / path).read_bytes()))
             found = (self._file(other) for other in sorted(self._reached(path)) if other != path)
-            self._sources[path] = Source(own, Definitions([own, *(file for file in found if file is not None)]))
+            self._sources[path] = open_source(view, [file for file in found if file is not None])
         return self._sources[path]
 
     def _reached(self, path: str) -> set[str]:
@@ -53,10 +47,6 @@ class Shelf:
             found = self._named.get(posixpath.basename(spelled), [])
             if len(found) == 1:
                 reached.update(self._graph.closure_of(found[0]))
-        for folder in _DECLARING_STUBS:
-            if any((STUBS / folder / header).is_file() for header in reached):
-                headers = (p for p in (STUBS / folder).rglob("*") if p.is_file())
-                reached.update(f"{STUB_PREFIX}{p.relative_to(STUBS).as_posix()}" for p in headers)
         return reached
 
     def _file(self, path: str) -> File | None:
@@ -65,8 +55,6 @@ class Shelf:
             view = self._views.get(path)
             if view is not None:
                 self._files[path] = File(view.source, view)
-            elif path.startswith(STUB_PREFIX):
-                self._files[path] = _on_disk(STUBS / path.removeprefix(STUB_PREFIX), path)
             else:
                 self._files[path] = _on_disk(self._root / path, path) if self._graph.is_file(path) else None
         return self._files[path]
