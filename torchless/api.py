@@ -13,6 +13,7 @@ from torchless.errors import UsageError
 from torchless.facts.cache import Cache
 from torchless.facts.flags import HeadersError
 from torchless.facts.stubs import stub_dirs
+from torchless.fusing import fuses, with_fused
 from torchless.mend import mend, selected_lints, selects_others, with_mended
 from torchless.model import Edit, Finding, Unit
 from torchless.options import MigrateOptions, Progress
@@ -103,8 +104,10 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
         result = replace(with_mended(result, mended), seconds=time.monotonic() - began)
     if splits(options):
         result = replace(with_split(result, options, start, progress), seconds=time.monotonic() - began)
+    if fuses(options):
+        result = replace(with_fused(result, options, start, progress), seconds=time.monotonic() - began)
     # what a compiler says is not remembered: another one may say something else
-    watched = not splits(options) and all(is_watched(path, options.headers) for path in opened)
+    watched = not (splits(options) or fuses(options)) and all(is_watched(path, options.headers) for path in opened)
     if cache is not None and key is not None and watched and not result.files_failed:
         cache.store_findings(key, encode(replace(result, grouping=None)))
     return result

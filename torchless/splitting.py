@@ -32,7 +32,7 @@ from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
 from torchless.text.writer import FileChange
 from torchless.verify.compilers import Compiler, find_compiler
-from torchless.verify.emitted import accepted, emitted
+from torchless.verify.emitted import Emitted, accepted, emitted
 from torchless.verify.tree import Tree
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ def _answer(bench: _Bench, path: str) -> _Answer | None:
         return None
     source = SourceFile(path, data)
     with bench.reading:
-        device = next((spec for spec in bench.closures.specs(path) if spec.device), None)
-        if device is None:
+        devices = list(dict.fromkeys(spec for spec in bench.closures.specs(path) if spec.device))
+        if not devices:
             return None
-        reach = _reach(bench, path, device)
+        reach = _reach(bench, path, devices[0])
         split = split_of(data, reach)
         if isinstance(split, str):
             return _refused(source, split)
@@ -208,7 +208,7 @@ def _answer(bench: _Bench, path: str) -> _Answer | None:
         after = _lines(bench.closures_with({**bench.tree.overlay, path: text}), path)
     if _is_small(bench, (before, after)):
         return _small(source, split, (before, after))
-    return _proved(bench, source, reach, split, device, (before, after))
+    return _proved(bench, source, reach, split, devices, (before, after))
 
 
 def _is_small(bench: _Bench, lines: tuple[int, int]) -> bool:
@@ -248,24 +248,30 @@ def _lines(closures: Closures, path: str) -> int:
 
 
 def _proved(
-    bench: _Bench, source: SourceFile, reach: Reach, split: Split, spec: TuSpec, lines: tuple[int, int]
+    bench: _Bench,
+    source: SourceFile,
+    reach: Reach,
+    split: Split,
+    specs: Sequence[TuSpec],
+    lines: tuple[int, int],
 ) -> _Answer:
-    """The split of ``source`` where the compiler finds the same kernels and variables in both versions."""
-    path, headers = source.path, bench.options.headers
-    with bench.tree.vfs() as overlay:
-        old = emitted(bench.compiler, bench.tree, spec, headers, overlay)
-    if old.problem:
-        return _refused(source, f"the device pass is not known: {old.problem}")
-    if split.whole and (old.kernels or old.variables):
-        return _refused(source, f"{min(old.kernels | old.variables)} comes of a template or a header that it reads")
-    text = apply(source.data, guard_edits(source, split, (), SPLIT))
-    tree = bench.with_text(path, text)
-    with tree.vfs() as overlay:
-        new = emitted(bench.compiler, tree, spec, headers, overlay)
-    if new.problem:
-        return _refused(source, f"without it the device pass fails: {new.problem}")
-    missing = old.kernels - new.kernels
-    listed = instantiations(missing)
+    """The split of ``source`` where the compiler finds the same kernels and variables in both versions.
+
+    ``specs`` are its device passes, in each way that a module builds it.
+    """
+    path = source.path
+    old = _emitted(bench, bench.tree, specs)
+    if problem := _problem(old):
+        return _refused(source, f"the device pass is not known: {problem}")
+    kernels, variables = old[0].kernels, old[0].variables
+    if any(one.kernels != kernels for one in old):
+        return _refused(source, "modules build it in ways that have different kernels")
+    if split.whole and (kernels or variables):
+        return _refused(source, f"{min(kernels | variables)} comes of a template or a header that it reads")
+    bare = _emitted(bench, bench.with_text(path, apply(source.data, guard_edits(source, split, (), SPLIT))), specs)
+    if problem := _problem(bare):
+        return _refused(source, f"without it the device pass fails: {problem}")
+    listed = instantiations(kernels - bare[0].kernels)
     if isinstance(listed, str):
         return _refused(source, listed)
     if listed:
@@ -279,15 +285,25 @@ def _proved(
             lines = lines[0], _lines(bench.closures_with(tree.overlay), path)
         if _is_small(bench, lines):
             return _small(source, split, lines)
+    new = _emitted(bench, tree, specs) if listed else bare
+    hosts = [replace(spec, device=False) for spec in specs]
     with tree.vfs() as overlay:
-        new = emitted(bench.compiler, tree, spec, headers, overlay) if listed else new
-        problem = new.problem or accepted(bench.compiler, tree, replace(spec, device=False), headers, overlay)
-    if problem:
+        refused = [accepted(bench.compiler, tree, spec, bench.options.headers, overlay) for spec in hosts]
+    if problem := _problem(new) or next(filter(None, refused), ""):
         return _refused(source, f"the new text does not compile: {problem}")
-    for what, one, two in (("kernel", old.kernels, new.kernels), ("variable", old.variables, new.variables)):
-        if one != two:
-            return _refused(source, f"the device pass would have another {what}: {sorted(one ^ two)[0]}")
+    for before, after in zip(old, new, strict=True):
+        if other := (before.kernels | before.variables) ^ (after.kernels | after.variables):
+            return _refused(source, f"the device pass would have something else: {min(other)}")
     return _Answer(path, _finding(source, edits, split, lines, len(listed)), text)
+
+
+def _emitted(bench: _Bench, tree: Tree, specs: Sequence[TuSpec]) -> list[Emitted]:
+    with tree.vfs() as overlay:
+        return [emitted(bench.compiler, tree, spec, bench.options.headers, overlay) for spec in specs]
+
+
+def _problem(found: Iterable[Emitted]) -> str:
+    return next((one.problem for one in found if one.problem), "")
 
 
 def _finding(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import EXAMPLE
 from torchless.api import MigrateOptions, MigrateResult, migrate
 from torchless.model import UnitStatus
 
@@ -126,3 +128,19 @@ def test_a_small_gain_is_not_offered(tmp_path: Path) -> None:
     root = checkout(tmp_path, {"csrc/scale.cu": text})
     assert [f.code for f in run(root, unsafe=True).findings] == ["TL622"]
     assert "csrc/scale.cu" in run(root, unsafe=True, offer_all=True).changes
+
+
+@pytest.mark.clang
+def test_it_composes_with_the_main_job_and_does_nothing_the_second_time(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    shutil.copytree(EXAMPLE, root)
+    select = ("TL1", "TL2", "TL3", "TL40", "TL42", "TL49", "TL5", "TL62", "TL63", "TL7")
+    options = MigrateOptions((".",), select=select, unsafe=True, offer_all=True, jobs=2, cache=False)
+    result = migrate(options, root, lambda stage, done, total: None)
+    new = result.changes["csrc/kernels/scale_kernels.cu"].new.decode()
+    assert "torch::" not in new and "template __global__ void aiter::scale_rows_kernel<float>(" in new
+    assert {u.status for u in result.units} == {UnitStatus.MIGRATED}
+    for path, change in result.changes.items():
+        (root / path).write_bytes(change.new)
+    again = migrate(options, root, lambda stage, done, total: None)
+    assert again.changes == {}

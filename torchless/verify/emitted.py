@@ -62,3 +62,28 @@ def _run(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, more: Seque
         first = next((line for line in lines if "error" in line), lines[0] if lines else "failed without a word")
         return "", first.strip().replace(f"{tree.root}/", "")
     return done.stdout.decode("utf-8", "replace"), ""
+
+
+_DEFINED = re.compile(r"^define (weak_odr )?[^\n]*?@(\"?)([\w.$]+)\2\(", re.M)
+_STUB = "__device_stub__"
+
+
+@dataclass(frozen=True)
+class HostSymbols:
+    """What a host pass defines, demangled: the ``kernels`` that it can register, and what it instantiates besides."""
+
+    kernels: frozenset[str] = frozenset()
+    instances: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+def host_symbols(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> HostSymbols:
+    """What the host pass ``spec`` of ``tree`` defines for other units: stubs of kernels, explicit instantiations."""
+    arguments = ["-S", "-emit-llvm", "-O0", "-Xclang", "-disable-llvm-passes"]
+    text, problem = _run(compiler, tree, spec, headers, [*overlay, *arguments])
+    if problem:
+        return HostSymbols(problem=problem)
+    found = [(m[3], bool(m[1])) for m in _DEFINED.finditer(text)]
+    names = demangled({symbol for symbol, _ in found})
+    stubs = frozenset(names[s].replace(_STUB, "") for s, _ in found if _STUB in s)
+    return HostSymbols(stubs, frozenset(names[s] for s, odr in found if odr and _STUB not in s))

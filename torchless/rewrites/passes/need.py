@@ -195,8 +195,10 @@ def _brought(texts: Iterable[bytes], lost: frozenset[str], kept: frozenset[str])
             pattern = _HIP.get(header)
             if pattern is None or re.search(pattern, words):
                 out.append(f"<{header}>")
-    if not any(h in kept or f"<{h}>" in out for h in ("hip/hip_runtime.h",)):
+    if "hip/hip_runtime.h" not in kept and "<hip/hip_runtime.h>" not in out:
         out.insert(0, "<hip/hip_runtime.h>")
+    if not any("." not in header or header.split("/")[0] in _FOREIGN for header in lost):
+        return tuple(out)  # no header is lost that could have brought one of the standard library
     used = {use.header for text in listed for use in used_headers(code_tokens(lex(text)))}
     out += sorted(h for h in used if h.strip("<>") not in kept)
     return tuple(out)
