@@ -244,17 +244,10 @@ def _ran(job: dict[str, Any], tree: TreeText) -> dict[str, Any]:
         journal = place / "journal"
         journal.touch()
         (place / "job.json").write_text(json.dumps({**job, "texts": texts, "journal": str(journal)}), "utf-8")
-        command = [
-            sys.executable,
-            "-P",
-            "-W",
-            "ignore",
-            str(SCRIPT),
-            str(place / "job.json"),
-            str(place / "answer.json"),
-        ]
+        files = [str(path) for path in (SCRIPT, place / "job.json", place / "answer.json")]
+        command = [sys.executable, "-W", "ignore", *files]
         with (place / "errors").open("wb") as errors:
-            env = {**_environment(), "PYTHONPATH": str(SCRIPT.parent), "AITER_ASM_DIR": f"{tree.root}/hsa"}
+            env = {**_environment(), "AITER_ASM_DIR": f"{tree.root}/hsa"}
             try:
                 code = subprocess.run(
                     command,
