@@ -133,6 +133,20 @@ def test_limits_and_tiers() -> None:
     assert batches[0].tier is Tier.SAFE
 
 
+def test_what_is_blocked_is_apart_from_what_can_go() -> None:
+    fake = Fake({"a": {"csrc/k/a.cu": 1}}, {})
+    found = Finding("TL490", "about it", "csrc/k/b.cu", 0, 1, blocks=True)
+    waiting = Unit("b", ("b",), ("b",), (), UnitStatus.BLOCKED, (found,))
+    fake.whole = replace(fake.whole, units=(*fake.whole.units, waiting))
+    options = PlanOptions(MigrateOptions((".",)), GroupBy.DIRECTORY)
+    planner = _Planner(options, fake, FakeMeter({}))  # type: ignore[arg-type]
+    _, ready = planner.ordered(())
+    blocked = planner.blocked((), ready)
+    assert [batch.name for batch in (*ready, *blocked)] == ["csrc/k", "csrc/k#blocked"]
+    known = (Known("csrc/k", ("a",), ()), Known("csrc/k#blocked", ("b",), ()))
+    assert planner.blocked(known, ready)[0].name == "csrc/k#blocked"
+
+
 @pytest.mark.parametrize("status", [UnitStatus.BLOCKED, UnitStatus.BACKED_OUT, UnitStatus.UNCHECKED])
 def test_what_cannot_move_says_why(status: UnitStatus) -> None:
     code = {UnitStatus.BLOCKED: "TL490", UnitStatus.BACKED_OUT: "TL008", UnitStatus.UNCHECKED: "TL007"}[status]
@@ -143,7 +157,8 @@ def test_what_cannot_move_says_why(status: UnitStatus) -> None:
         clean = Unit("clean", ("clean",), ("clean",))
         fake.whole = replace(fake.whole, units=(*fake.whole.units, waiting, clean))
         planner = _Planner(PlanOptions(MigrateOptions((".",))), fake, FakeMeter({}))  # type: ignore[arg-type]
-        (batch,) = planner.blocked((), 4)
-        assert (batch.name, batch.number) == ("a", 5) and batch.blockers
+        _, ready = planner.ordered(())
+        (batch,) = planner.blocked((), ready)
+        assert (batch.name, batch.number) == ("a", 2) and batch.blockers
         if findings:
             assert [(b.code, b.message, b.help, b.places) for b in batch.blockers] == [(code, "about it", "do this", 2)]

@@ -59,6 +59,8 @@ def is_shared(unit: Unit) -> bool:
 
 def over(units: Sequence[Unit], limits: Limits, size: Sized) -> tuple[str, ...]:
     """What a batch has too much of: units that cannot be cut may be larger than a limit."""
+    if limits == Limits():
+        return ()
     files, lines = size(units)
     found = []
     if limits.files and files > limits.files:

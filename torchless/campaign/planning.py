@@ -52,7 +52,7 @@ def plan(options: PlanOptions, start: Path, progress: Progress, known: Sequence[
     whole = api.settle(prepared, progress)
     planner = _Planner(options, Variants(prepared, progress, whole), meter(prepared.project, options.migrate, measured))
     ordered, batches = planner.ordered(known)
-    blocked = planner.blocked(known, len(ordered))
+    blocked = planner.blocked(known, batches)
     return Plan(
         root=whole.root,
         batches=(*batches, *blocked),
@@ -94,7 +94,7 @@ class _Planner:
         drafts = [Batch(name, 0, members) for name, members in groups.items()]
         place = {batch.name: number for number, batch in enumerate(known)}
         gains = {d.name: self._gain_alone(d) for d in drafts if self._stands_alone(d)}
-        sizes = {name: self._size(groups[name])[1] for name in gains}
+        sizes = {name: self._lines(texts(self.variants.only([u.name for u in groups[name]]))) for name in gains}
 
         def rank(draft: Batch) -> tuple[object, ...]:
             name = draft.name
@@ -162,7 +162,7 @@ class _Planner:
                 replace(
                     draft,
                     number=number,
-                    lines=sum(_changed_lines(self._text(before, p), self._text(after, p)) for p in files),
+                    lines=self._lines(after, before),
                     files=files,
                     gain=gain,
                     tier=_tier(draft.units),
@@ -218,24 +218,35 @@ class _Planner:
         return changed[path] if path in changed else self.base[path]
 
     def _size(self, units: Sequence[Unit]) -> tuple[int, int]:
-        """Files and changed lines of ``units`` alone; of those that do not stand alone, as far as they do."""
-        if not any(unit.edits for unit in units):
-            return 0, 0
-        changes = self.variants.only([unit.name for unit in units]).changes
-        return len(changes), sum(_changed_lines(change.old, change.new) for change in changes.values())
+        """Files and changed lines of ``units``, each made alone (as far as it stands alone)."""
+        made = [self.variants.only([unit.name]).changes for unit in units if unit.edits]
+        lines = sum(_changed_lines(change.old, change.new) for changes in made for change in changes.values())
+        return len({path for changes in made for path in changes}), lines
+
+    def _lines(self, after: Texts, before: Texts | None = None) -> int:
+        """The changed lines between two trees, of which the base is the first by default."""
+        old = before or {}
+        return sum(_changed_lines(self._text(old, p), self._text(after, p)) for p in {*old, *after})
 
     def _gain_alone(self, draft: Batch) -> Gain:
         return self.meter.gain({}, texts(self.variants.only(draft.unit_names)))
 
-    def blocked(self, known: Sequence[Known], first: int) -> list[Batch]:
-        """The batches that wait for a person, those of the largest gain at stake first."""
+    def blocked(self, known: Sequence[Known], ready: Sequence[Batch]) -> list[Batch]:
+        """The batches that wait for a person, those with the fewest blockers first, behind the ``ready`` ones.
+
+        What would share its batch with units that can go is a batch of its own.
+        """
+        taken = {batch.name for batch in ready}
         ahead = {unit.name for unit in moving(self.variants.whole)}
         units = [u for u in self.variants.whole.units if u.name not in ahead and u.status is not UnitStatus.CLEAN]
         root = Path(self.variants.whole.root)
         groups = grouped(units, self.options.by, Limits(), lambda members: (0, 0), root, known)
-        batches = [Batch(name, 0, members, blockers=_blockers(members)) for name, members in groups.items()]
+        batches = [
+            Batch(f"{name}#blocked" if name in taken else name, 0, members, blockers=_blockers(members))
+            for name, members in groups.items()
+        ]
         batches.sort(key=lambda b: (sum(blocker.places for blocker in b.blockers), b.name))
-        return [replace(batch, number=first + n) for n, batch in enumerate(batches, 1)]
+        return [replace(batch, number=n) for n, batch in enumerate(batches, len(ready) + 1)]
 
 
 def _tier(units: Iterable[Unit]) -> Tier:
