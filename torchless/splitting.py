@@ -22,11 +22,12 @@ from torchless.errors import UsageError
 from torchless.facts.includes import IncludeGraph, graph_of
 from torchless.facts.model import TuSpec
 from torchless.lints.context import Context
-from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
+from torchless.lints.host_only import VARIABLES, device_code
+from torchless.model import Confidence, Edit, Finding, Tier, Unit, UnitStatus
 from torchless.options import CheckOptions, MigrateOptions, Progress
 from torchless.project.bindings import MODULE_MACRO
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
-from torchless.rewrites.passes.need import Reach, Split, host_names, split_of
+from torchless.rewrites.passes.need import Reach, Split, host_names, kernel_names, split_of
 from torchless.selection import codes_match
 from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
@@ -42,7 +43,7 @@ SPLIT, REFUSED, SMALL = "TL620", "TL621", "TL622"
 SMALL_LINES = 5_000
 """Preprocessed lines: where the device pass would lose fewer, nothing is offered."""
 _PASSES = (b"__HIP_DEVICE_COMPILE__", b"__HIPCC_RTC__")
-_LAUNCHING = frozenset({b"hipcub", b"rocprim", b"thrust", b"cub", b"make_kernel", b"launch_kernel"})
+_LAUNCHING = frozenset({b"hipcub", b"rocprim", b"thrust", b"cub", b"make_kernel", b"launch_kernel", b"MakeInvoker"})
 """Libraries, and functions of CK, that start kernels of their own, which the stand-ins for them do not show."""
 
 
@@ -262,7 +263,10 @@ def _proved(
     path = source.path
     old = _emitted(bench, bench.tree, specs)
     if problem := _problem(old):
-        return _refused(source, f"the device pass is not known: {problem}")
+        printed = re.search(r"'([^']+)' file not found", problem)
+        if split.whole and printed is not None and not (reason := _may_start(source, split, reach, bench)):
+            return _unseen(source, split, lines, printed[1])
+        return _refused(source, f"the device pass is not known: {reason if split.whole and printed else problem}")
     kernels, variables = old[0].kernels, old[0].variables
     if any(one.kernels != kernels for one in old):
         return _refused(source, "modules build it in ways that have different kernels")
@@ -295,6 +299,34 @@ def _proved(
         if other := (before.kernels | before.variables) ^ (after.kernels | after.variables):
             return _refused(source, f"the device pass would have something else: {min(other)}")
     return _Answer(path, _finding(source, edits, split, lines, len(listed)), text)
+
+
+def _may_start(source: SourceFile, split: Split, reach: Reach, bench: _Bench) -> str:
+    """By names alone: what of the checkout may give the device pass of a source without device code something to emit.
+
+    "" when there is nothing. What a compiler would say is not known.
+    """
+    names = host_names(split, reach)
+    for path in sorted({path for found in reach.reached.values() for path in found if reach.inside(path)}):
+        data = bench.read(path)
+        if device_code(data) & VARIABLES:
+            return f"{path} defines device code that every pass has to see"
+        kernels = kernel_names(data)
+        if kernels is None or kernels & names:
+            return f"it may start a kernel of {path}"
+    return ""
+
+
+def _unseen(source: SourceFile, split: Split, lines: tuple[int, int], header: str) -> _Answer:
+    """The guard around a whole source that includes a header which only a build prints."""
+    edits = guard_edits(source, split, (), SPLIT)
+    finding = _finding(source, edits, split, lines, 0)
+    text = f"{finding.message}; {header} is printed by a build and was not looked at"
+    return _Answer(
+        source.path,
+        replace(finding, message=text, tier=Tier.UNSAFE, confidence=Confidence.SYNTACTIC),
+        apply(source.data, edits),
+    )
 
 
 def _emitted(bench: _Bench, tree: Tree, specs: Sequence[TuSpec]) -> list[Emitted]:

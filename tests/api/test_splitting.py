@@ -46,6 +46,10 @@ void launch_local(Box& box)
     apply<<<1, 1>>>(box.data, Twice{2.0f});
 }
 """
+KERNELS = """#pragma once
+template <typename T> __global__ void fill(T* out) { out[0] = 1; }
+inline void start_it() { fill<float><<<1, 1>>>(nullptr); }
+"""
 MACRO = """#include "box.h"
 #define KERNEL(name) __global__ void name(float* out) { out[0] = 2; }
 KERNEL(hidden)
@@ -90,6 +94,17 @@ def test_a_source_without_device_code_goes_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.clang
+def test_a_dispatcher_over_what_a_build_prints_goes_as_a_whole_where_no_name_leads_to_a_kernel(tmp_path: Path) -> None:
+    text = '#include "printed.h"\n#include "kernels.h"\n' + HOST_ONLY.replace("return", "PRINTED(box); return")
+    root = checkout(tmp_path, {"csrc/dispatch.cu": text, "csrc/kernels.h": KERNELS})
+    assert run(root).changes == {}
+    result = run(root, unsafe=True)
+    assert result.changes["csrc/dispatch.cu"].new.startswith(b"#if !defined(__HIP_DEVICE_COMPILE__)")
+    ((finding,),) = [u.findings for u in result.units]
+    assert "printed.h is printed by a build and was not looked at" in finding.message
+
+
+@pytest.mark.clang
 def test_a_comment_leaves_a_source_alone(tmp_path: Path) -> None:
     text = "// torchless: file-ignore[TL62] measured, no gain\n" + HOST_ONLY
     result = run(checkout(tmp_path, {"csrc/count.cu": text}))
@@ -101,7 +116,11 @@ def test_a_comment_leaves_a_source_alone(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         (LOCAL, "has an argument without a name"),
-        ('#include "printed.h"\n' + HOST_ONLY, "'printed.h' file not found"),
+        ('#include "printed.h"\n' + SCALE, "'printed.h' file not found"),
+        (
+            '#include "printed.h"\n#include "kernels.h"\n' + HOST_ONLY.replace("return", "start_it(); return"),
+            "it may start a kernel of csrc/kernels.h",
+        ),
         (
             "#include <hipcub/hipcub.hpp>\n" + HOST_ONLY.replace("return", "hipcub::DeviceScan::Sum(0); return"),
             "hipcub",
@@ -109,7 +128,7 @@ def test_a_comment_leaves_a_source_alone(tmp_path: Path) -> None:
     ],
 )
 def test_what_would_lose_a_kernel_or_is_not_known_stays(tmp_path: Path, text: str, reason: str) -> None:
-    result = run(checkout(tmp_path, {"csrc/odd.cu": text}), unsafe=True)
+    result = run(checkout(tmp_path, {"csrc/odd.cu": text, "csrc/kernels.h": KERNELS}), unsafe=True)
     assert result.changes == {}
     (found,) = [f for f in result.findings if f.code == "TL621"]
     assert reason in found.message

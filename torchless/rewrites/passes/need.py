@@ -107,6 +107,16 @@ def host_names(split: Split, reach: Reach) -> frozenset[bytes]:
 
 
 @lru_cache(maxsize=4096)
+def kernel_names(data: bytes) -> frozenset[bytes] | None:
+    """The kernels that a header declares, in any arm of its conditionals; None where it cannot be read."""
+    try:
+        items = items_of(_unconditional(data), device_macros([data]))
+    except UnreadableError:
+        return None if b"__global__" in data else frozenset()
+    return frozenset(name for item in items if b"__global__" in item.mentions for name in item.declares)
+
+
+@lru_cache(maxsize=4096)
 def _host_rows(data: bytes) -> tuple[tuple[frozenset[bytes], frozenset[bytes]], ...]:
     """(what it declares, what it names) of each item of a header that is no device code."""
     try:
