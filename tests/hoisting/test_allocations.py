@@ -29,6 +29,8 @@ CASES = [
      "torch.empty((*x.shape[:-1], n), dtype=x.dtype, device=x.device)"),
     ("std::vector<int64_t> s{n, 2}; s.push_back(m); auto o = torch::empty(s, x.options());",
      "torch.empty((n, 2, m), dtype=x.dtype, device=x.device)"),
+    ("const auto& s = x.sizes(); auto& t = y; auto o = torch::empty({s[0], t.size(1)}, y.options());",
+     "torch.empty((x.shape[0], y.shape[1]), dtype=y.dtype, device=y.device)"),
     ("const int b = x.size(0); const int k = (b + 127) / 128; auto o = torch::empty({k}, y.options());",
      "torch.empty(((x.shape[0] + 127) // 128,), dtype=y.dtype, device=y.device)"),
 ]  # fmt: skip
@@ -53,7 +55,7 @@ FOLLOWED = """
 template <typename X, typename Y> CK_TILE_HOST_DEVICE constexpr auto divide_ceil(X x, Y y) { return (x + y - 1) / y; }
 CK_TILE_DEVICE int on_device(int n) { return n; }
 enum { kFirst = 2, kSecond };
-namespace a { struct Traits { static constexpr int kTile = 16; }; }
+namespace a { struct Traits { static constexpr int kHalf = 8; static constexpr int kTile = kHalf * 2; }; }
 namespace b { struct Traits { static constexpr int kTile = 32; }; }
 using Wide = int64_t;
 """

@@ -15,6 +15,8 @@ EXPRESSIONS = [
     ("n", "query(&n);", "has its address taken"),
     ("n", "int& r = n; r = 3;", "bound to a reference"),
     ("r", "int& r = n; r = 3;", "reference through which"),
+    ("r", "const int& r = n; n = 3;", "a reference to `n`, which changes"),
+    ("kTile", "", "no local, no parameter and no constant"),
     ("n", "auto change = [&] { n = 4; }; change();", "in a lambda"),
     ("n", "for (int i = 0; i < 3; i++) { n *= 2; }", "is changed in a for"),
     ("n", "while (n > 3) n /= 2;", "is changed in a while"),
@@ -72,6 +74,7 @@ int looped(int n) { while (n > 5) { if (n == 8) return 2; n--; } return n; }
 __device__ int on_device(int n) { return n; }
 int asks(int n) { int device; hipGetDevice(&device); return device; }
 #define LOOSE(a, b) (a * b)
+struct Traits { static constexpr int kTile = 8; };
 int itself(int n) { return itself(n - 1); }
 """
 

@@ -23,7 +23,7 @@ def constant_value(frame: Frame, node: Name) -> Term:
         raise Refused(f"`{node.text}` may be a member of the class", node.offset)
     if root in frame.template():
         raise Refused(f"it depends on the template parameter `{root}`", node.offset)
-    found = [d for d in frame.definitions.of(node.text) if isinstance(d, Constant | Macro | Enumerator)]
+    found = [d for d in frame.definitions.of(node.text, frame.owner) if isinstance(d, Constant | Macro | Enumerator)]
     if not found:
         raise Refused(f"`{node.text}` is no local, no parameter and no constant of the files at hand", node.offset)
     answers = []
@@ -39,8 +39,9 @@ def constant_value(frame: Frame, node: Name) -> Term:
 
 def _value(frame: Frame, node: Name, definition: Constant | Macro | Enumerator) -> Term:
     if isinstance(definition, Constant):
-        return frame.inner(definition.file, None, None, definition.template).initialised(definition.local)
-    inner = frame.inner(definition.file, None, None, ())
+        inner = frame.inner(definition.file, None, None, definition.template, owner=definition.owner)
+        return inner.initialised(definition.local)
+    inner = frame.inner(definition.file, None, None, (), owner=definition.owner)
     if isinstance(definition, Enumerator):
         if definition.scoped and "::" not in node.text:
             raise Refused("an enumerator that goes by the name of its enum", node.offset)

@@ -66,6 +66,7 @@ class Constant:
 
     file: File
     path: str
+    owner: str
     local: Local
     template: tuple[str, ...]
 
@@ -76,6 +77,7 @@ class Macro:
 
     file: File
     path: str
+    owner: str
     params: tuple[str, ...] | None
     first: int
     last: int
@@ -87,6 +89,7 @@ class Alias:
 
     file: File
     path: str
+    owner: str
     type: str
 
 
@@ -96,6 +99,7 @@ class Function:
 
     file: File
     path: str
+    owner: str
     block: Block
     template: tuple[str, ...]
 
@@ -106,12 +110,14 @@ class Enumerator:
 
     file: File
     path: str
+    owner: str
     name: int
     scoped: bool
 
 
 Definition = Constant | Macro | Alias | Function | Enumerator
-"""``path`` is the name with the namespaces and classes around it, :: between them."""
+"""``path`` is the name with the namespaces and classes around it, :: between them; ``owner`` is the path of the class
+that it is a member of, "" for what is none."""
 
 
 @dataclass
@@ -122,16 +128,16 @@ class Definitions:
     declaring: Sequence[File] = ()
     _takes_values: dict[str, bool | None] = field(default_factory=dict, repr=False)
 
-    def of(self, name: str) -> list[Definition]:
-        """Everything that ``name``, as spelled, may mean, the first file's first.
+    def of(self, name: str, owner: str = "") -> list[Definition]:
+        """Everything that ``name``, as spelled in the class ``owner`` or outside of any, may mean, first file first.
 
-        A qualifier has to be the end of the path of what it names, or a namespace above what an unnamed or inline
-        namespace holds.
+        A qualifier has to be the end of the path of what it names. Without one, a member of a class is meant in that
+        class alone.
         """
         last = name.rpartition("::")[2]
         found = [d for file in self.files if file.has_name(last) for d in file.definitions.get(last, ())]
         if "::" not in name:
-            return found
+            return [d for d in found if d.owner in ("", owner)]
         return [d for d in found if f"::{d.path}".endswith(f"::{name}") or isinstance(d, Macro)]
 
     def takes_values(self, name: str) -> bool | None:
@@ -179,7 +185,10 @@ def _definitions(file: File) -> Iterator[tuple[str, Definition]]:
             end = next((j for j in range(i + 3, min(len(tokens), i + 80)) if tokens[j].text == b";"), -1)
             if end > 0:
                 name = _text(tokens[i + 1])
-                yield name, Alias(file, qualified_name(scopes, i + 1), type_text(tokens[i + 3 : end]))
+                yield (
+                    name,
+                    Alias(file, qualified_name(scopes, i + 1), _owner(scopes, i + 1), type_text(tokens[i + 3 : end])),
+                )
     for block in scopes.blocks:
         if tokens[block.open].directive:
             continue
@@ -187,7 +196,10 @@ def _definitions(file: File) -> Iterator[tuple[str, Definition]]:
             index = function_name(scopes, block.params)
             if index >= 0:
                 template = (*template_names(scopes, block), *_class_templates(scopes, block.open))
-                yield _text(tokens[index]), Function(file, qualified_name(scopes, index), block, template)
+                yield (
+                    _text(tokens[index]),
+                    Function(file, qualified_name(scopes, index), _owner(scopes, index), block, template),
+                )
         elif block.kind is BlockKind.ENUM:
             yield from _enumerators(file, block)
 
@@ -224,6 +236,16 @@ def _class_templates(scopes: Scopes, index: int) -> tuple[str, ...]:
     )
 
 
+def _owner(scopes: Scopes, index: int) -> str:
+    """The path of the class that holds the declaration whose name is at ``index``, "" without one."""
+    block = scopes.at(index)
+    if block is not None and block.kind is BlockKind.ENUM:
+        block = scopes.blocks[block.parent] if block.parent >= 0 else None
+    if block is None or block.kind is not BlockKind.CLASS:
+        return ""
+    return qualified_name(scopes, index).rpartition("::")[0]
+
+
 def _outside(scopes: Scopes, index: int) -> bool:
     block = scopes.at(index)
     return block is None or block.kind in (BlockKind.NAMESPACE, BlockKind.CLASS)
@@ -246,7 +268,7 @@ def _macro(file: File, index: int) -> Iterator[tuple[str, Definition]]:
             return
         params = tuple(_text(t) for t in tokens[opener + 1 : close] if t.text != b",")
         first = close + 1
-    yield _text(tokens[name]), Macro(file, _text(tokens[name]), params, first, last)
+    yield _text(tokens[name]), Macro(file, _text(tokens[name]), "", params, first, last)
 
 
 def _constants(file: File, first: int) -> Iterator[tuple[str, Definition]]:
@@ -259,7 +281,10 @@ def _constants(file: File, first: int) -> Iterator[tuple[str, Definition]]:
     for local in read_locals(scopes, first, end):
         if local.const and local.init[0] <= local.init[1] and local.style != "(":
             path = qualified_name(scopes, local.name)
-            yield local.text, Constant(file, path, local, _class_templates(scopes, local.name))
+            yield (
+                local.text,
+                Constant(file, path, _owner(scopes, local.name), local, _class_templates(scopes, local.name)),
+            )
 
 
 def _enumerators(file: File, block: Block) -> Iterator[tuple[str, Definition]]:
@@ -275,7 +300,7 @@ def _enumerators(file: File, block: Block) -> Iterator[tuple[str, Definition]]:
             last = _text(tokens[i])
             if name:
                 path = f"{path.removesuffix(last)}{name}::{last}"
-            yield last, Enumerator(file, path, i, scoped)
+            yield last, Enumerator(file, path, _owner(scopes, i), i, scoped)
         i = scopes.pair.get(i, i) + 1 if tokens[i].text in (b"(", b"{") else i + 1
 
 

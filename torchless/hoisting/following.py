@@ -32,7 +32,7 @@ def follow(frame: Frame, node: Name, arguments: Sequence[Term]) -> Term | None:
     Raises Refused when it cannot be followed, or when several of that name give different things.
     """
     answers = []
-    for definition in frame.definitions.of(node.text):
+    for definition in frame.definitions.of(node.text, frame.owner):
         try:
             if isinstance(definition, Function) and _takes(definition, len(arguments)):
                 answers.append(_call_function(frame, node, definition, arguments))
@@ -84,7 +84,7 @@ def _call_function(frame: Frame, node: Name, function: Function, arguments: Sequ
         raise Refused("it runs on the device", node.offset)
     types = _said_types(frame, node, function)
     bound = _bound(frame, node, function, arguments, types)
-    inner = frame.inner(function.file, block, bound, function.template, types)
+    inner = frame.inner(function.file, block, bound, function.template, types, function.owner)
     body = statements(scopes, block.open + 1, block.close - 1)
     return _returned(inner, body, _return_type(scopes, block))
 

@@ -34,7 +34,8 @@ class Frame:
 
     ``arguments`` are the values of the parameters of a function or a macro that is followed; without them the
     parameters stand for themselves, ``names`` maps them to what Python calls them. ``hidden`` are names that must not
-    be looked up at file scope (template parameters); ``types`` says what those of them are that stand for a known type.
+    be looked up at file scope (template parameters); ``types`` says which of them stand for a known type. ``owner`` is
+    the class whose members need no qualifier.
     """
 
     file: File
@@ -44,6 +45,7 @@ class Frame:
     arguments: Mapping[str, Term] | None = None
     hidden: frozenset[str] = frozenset()
     types: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
     depth: int = 0
     _values: dict[tuple[str, int], Term] = field(default_factory=dict)
     _active: set[tuple[str, int]] = field(default_factory=set)
@@ -55,12 +57,13 @@ class Frame:
         arguments: Mapping[str, Term] | None,
         hidden: Sequence[str],
         types: Mapping[str, str] | None = None,
+        owner: str = "",
     ) -> Frame:
         """The frame of something that this one leads to. Raises Refused when it is the last of too many."""
         if self.depth >= DEEPEST:
             raise Refused("too many functions lead to one another", 0)
         return Frame(
-            file, function, self.definitions, {}, arguments or {}, frozenset(hidden), types or {}, self.depth + 1
+            file, function, self.definitions, {}, arguments or {}, frozenset(hidden), types or {}, owner, self.depth + 1
         )
 
     # what names.Names asks for
@@ -98,7 +101,7 @@ class Frame:
         for _ in range(DEEPEST):
             if is_builtin(plain) or coercion.kind_of(plain) or plain in self.hidden:
                 break
-            found = {d.type for d in self.definitions.of(plain) if isinstance(d, Alias)}
+            found = {d.type for d in self.definitions.of(plain, self.owner) if isinstance(d, Alias)}
             if len(found) != 1:
                 break
             plain = coercion.strip(found.pop())

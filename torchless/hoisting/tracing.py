@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from torchless.hoisting import arithmetic, choices, coercion, sizes
 from torchless.hoisting.declared import Declared, declares
 from torchless.hoisting.following import inside
+from torchless.hoisting.locals import Local
 from torchless.hoisting.nodes import Name
 from torchless.hoisting.terms import Array, Refused, Scalar, Term
 from torchless.hoisting.writes import Write, in_lambda, writes
 from torchless.rewrites.scopes import BlockKind
 from torchless.rewrites.statements import Statement, statements
+from torchless.text.lexer import Kind
 
 if TYPE_CHECKING:
     from torchless.hoisting.frames import Frame
@@ -37,8 +39,9 @@ def traced(frame: Frame, node: Name, index: int, declared: Declared, initial: St
         return initial()
     tracer = _Tracer(frame, node.text, "Tensor" in declared.type, node.offset)
     if local is not None and local.reference:
-        if tracer.writes_in(declared.block.open, declared.block.close):
+        if any(w.index != local.name for w in tracer.writes_in(declared.block.open, declared.block.close)):
             raise Refused(f"`{node.text}` is a reference through which something is changed", node.offset)
+        _check_referred(frame, local, node)
         return initial()
     start = declared.statement.last + 1 if declared.statement else declared.block.open + 1
     state = tracer.past_list(start, declared.block.close - 1, index, initial)
@@ -49,6 +52,19 @@ def traced(frame: Frame, node: Name, index: int, declared: Declared, initial: St
         raise Refused(f"`{node.text}` is changed in a function with a goto", node.offset)
     found, spelled = state(), frame.type(declared.type)
     return coercion.coerce(found, spelled, node.offset) if spelled != "auto" else found
+
+
+def _check_referred(frame: Frame, local: Local, node: Name) -> None:
+    """Refuse a reference to what is changed behind its declaration: it would show the change."""
+    tokens, function = frame.file.tokens, frame.function
+    end = function.close if function is not None else local.end
+    for i in range(local.init[0], local.init[1] + 1):
+        if tokens[i].kind is Kind.NAME and tokens[i - 1].text not in (b".", b"->", b"::"):
+            name = tokens[i].text.decode("latin-1")
+            whole = local.init[0] == local.init[1] and "Tensor" not in local.type
+            tracer = _Tracer(frame, name, not whole, node.offset)
+            if tracer.writes_in(local.end + 1, end):
+                raise Refused(f"`{node.text}` is a reference to `{name}`, which changes", node.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +207,11 @@ class _Tracer:
         if write.how == "address":
             return self.refuse("has its address taken", offset)
         if write.how == "alias":
-            return self.refuse("is bound to a reference", offset)
+            reference = tokens[write.index - 2].text.decode("latin-1")
+            function = frame.function
+            end = function.close if function is not None else statement.last
+            through = _Tracer(frame, reference, self.is_tensor, self.offset).writes_in(write.index, end)
+            return self.refuse("is bound to a reference", offset) if through else state
         first, last = statement.first, statement.last - 1
         if write.how == "step" and last - first == 1:
             sign = tokens[first].text if write.index == last else tokens[last].text
