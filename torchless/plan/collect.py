@@ -12,6 +12,7 @@ from torchless.hoisting.allocation import Source, open_source
 from torchless.model import Edit, Finding
 from torchless.plan.own_headers import coming_headers
 from torchless.plan.residual import residual
+from torchless.rewrites.constant_sizes import keep_constants
 from torchless.rewrites.default_arguments import declared_defaults, drop_repeated_defaults
 from torchless.rewrites.dtype_texts import CODE as TEXTS
 from torchless.rewrites.dtype_texts import rewrite_texts, texts_of
@@ -20,10 +21,10 @@ from torchless.rewrites.lost_checks import restore_checks
 from torchless.rewrites.namespaces import remove_using
 from torchless.rewrites.passing import merge_passing, passing_of
 from torchless.rewrites.placeholders import rewrite_placeholders
-from torchless.rewrites.returns.contracts import Contracts, Surroundings
 from torchless.rewrites.returns.contracts import settle as settle_returns
 from torchless.rewrites.returns.emitting import CODE as RETURNS
 from torchless.rewrites.returns.emitting import rewrite_returns
+from torchless.rewrites.returns.model import Contracts, Surroundings
 from torchless.rewrites.returns.reading import Reading, givers_of
 from torchless.rewrites.scopes import find_scopes
 from torchless.rewrites.signatures import rewrite_signatures
@@ -91,6 +92,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
             *guards_on_host(view),
         ]
         others = [*matched[path].findings, *(f for f in rewritten if not dropped(f.code))]
+        others = keep_constants(view, scopes[path], others)
         keyed = [f for f in others if f.code == "TL306" and f.blocks]
         answered = [] if dropped(TEXTS) else rewrite_texts(view, texts, keyed)
         places = {f.start for f in answered}

@@ -16,14 +16,14 @@ from torchless.printed.mapping import spans_in
 from torchless.project.model import BindingRow, Module, PyOp
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
-from torchless.rewrites.binding_rows import new_arguments
+from torchless.rewrites.binding_rows import new_arguments, new_rows
 from torchless.rewrites.bindings import binding_defaults, stream_setters
 from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
-from torchless.rewrites.returns.contracts import Contracts
 from torchless.rewrites.returns.handing_back import added_names
+from torchless.rewrites.returns.model import Contracts
 from torchless.selection import is_header
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
@@ -247,7 +247,10 @@ def _new_arguments(
     added = [(0, names[a.name], a.condition is not None) for a in contract.outputs]
     added += [(contract.at, names[a.name], a.condition is not None) for a in contract.scratch]
     finding = new_arguments(source, row, added, contract.key[1])
-    return [finding] if finding is not None else []
+    out = [finding] if finding is not None else []
+    if contract.queries:
+        out.append(new_rows(source, row, [(q.name, q.parameters) for q in contract.queries]))
+    return out
 
 
 def _guards(group: Group, functions: Sequence[FunctionFact], analysis: Analysis, launching: Launching) -> list[Finding]:

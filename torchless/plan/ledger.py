@@ -70,6 +70,11 @@ def ledger(
     if "TL281" in by_code:
         text = "what C++ allocated Python allocates, before the checks of the C++ function run"
         out.append(LedgerEntry("allocation", text, *first("TL281")))
+    if "TL282" in by_code:
+        text = "of lists of tensors only the addresses are passed: what they hold is not checked, and must stay alive"
+        out.append(LedgerEntry("lifetime", text, *first("TL282")))
+    zeroed = [f for f in by_code.get("TL281", ()) if " is zeroed, since " in f.message]
+    out += [LedgerEntry("zeroed", f.message.partition("; ")[2], f.path) for f in zeroed]
     gone = [f for f in by_code.get("TL720", ()) if f.message.endswith("is gone")]
     out += [LedgerEntry("traced-op", f.message.rpartition("; ")[2], f.path) for f in gone]
     if "TL207" in by_code:

@@ -36,6 +36,30 @@ def new_arguments(
     return Finding(CODE, message, row.path, row.start, end, edits=tuple(edits))
 
 
+def new_rows(source: SourceFile, row: BindingRow, queries: Sequence[tuple[str, Sequence[str]]]) -> Finding:
+    """TL721 for functions beside that of ``row``, each (name, its parameters), which get rows in front of it."""
+    data = source.data
+    variable = data[row.start : data.index(b".", row.start)].decode("utf-8", "replace").strip()
+    space = row.target.rpartition("::")[0]
+    line = source.line_of(row.start)
+    start = source.line_start(line)
+    alone = not data[start : row.start].strip()
+    text = b""
+    for name, parameters in queries:
+        target = f"{space}::{name}" if space else name
+        arguments = "".join(f', py::arg("{p}")' for p in parameters)
+        text += f'{variable}.def("{name}", &{target}{arguments});'.encode()
+        if not alone:
+            text += b" "
+            continue
+        continued = source.line_bytes(line - 1).rstrip(b"\r\n").endswith(b"\\") if line > 1 else False
+        text += (b" \\" if continued else b"") + source.eol_at(row.start) + data[start : row.start]
+    names = ", ".join(name for name, _ in queries)
+    edit = Edit(source.path, row.start, row.start, text, CODE)
+    message = f"Python asks {names} before it calls {row.name}"
+    return Finding(CODE, message, row.path, row.start, row.end, edits=(edit,))
+
+
 def _argument_spans(source: SourceFile, row: BindingRow) -> list[tuple[int, int]]:
     """The byte ranges of the py::arg arguments of the row."""
     tokens = code_tokens(lex(source.data, row.start, row.end))

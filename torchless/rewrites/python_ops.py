@@ -17,8 +17,8 @@ from torchless.model import Edit, Finding, Tier
 from torchless.project.model import PyOp
 from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
 from torchless.rewrites.python_layout import BlackStyle, is_laid_out, lay_out_decorator
-from torchless.rewrites.returns.contracts import Contract
 from torchless.rewrites.returns.handing_back import wrapping
+from torchless.rewrites.returns.model import Contract
 from torchless.rewrites.wrappers import NotSplit, Surroundings, find_guard, split_op
 from torchless.text.source import SourceFile
 
@@ -70,7 +70,10 @@ def develop_flags(
 
 def _is_split(op: PyOp, contract: Contract) -> bool:
     """Whether the op needs a function around it: it returns something, or Python makes something for it."""
-    return bool(contract.added or contract.fills) or annotation_kind(op.returns) is not Kind.NONE
+    return (
+        bool(contract.added or contract.fills or contract.fallback or contract.addresses)
+        or annotation_kind(op.returns) is not Kind.NONE
+    )
 
 
 def _split(
@@ -191,8 +194,11 @@ _REFUSED = {
 def op_blockers(op: PyOp, bound: Bound | None = None) -> list[Finding]:
     """Why ``op`` cannot become a develop op; empty when it can."""
     blockers = []
-    for param in op.params:
+    passed = bound.contract.addresses if bound is not None and bound.contract is not None else ()
+    for position, param in enumerate(op.params):
         kind = annotation_kind(param.annotation)
+        if position in passed:
+            continue  # Python passes the addresses
         if kind in _REFUSED:
             code, reason, advice = _REFUSED[kind]
             spelled = f" ({param.annotation})" if param.annotation else ""

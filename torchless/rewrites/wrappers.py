@@ -38,7 +38,9 @@ class Wrapping:
     names and annotations are ``parameters``. ``before`` are statements ahead of the call, ``result`` the expression
     that is returned ("" for none), ``imports`` the modules that they name, ``helpers`` what they call of
     hoisting/helpers.py. The first ``outputs`` arguments are no parameters of the public function, and neither are
-    ``scratch`` others, which stand last where the op has a function that says how to build it.
+    ``scratch`` others, which stand last where the op has a function that says how to build it. ``otherwise`` is the
+    expression that does the work where the op answers that it did not, or where one of the ``tensors`` of the public
+    function has a dtype that C++ refuses. ``queries``: names and integer parameters of further ops that it calls.
     """
 
     arguments: tuple[str, ...]
@@ -49,6 +51,9 @@ class Wrapping:
     helpers: tuple[str, ...] = ()
     outputs: int = 0
     scratch: int = 0
+    otherwise: str = ""
+    tensors: tuple[str, ...] = ()
+    queries: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     was_registered = around.guard.file is not None and op.function not in around.guard.unregistered
     gives_nothing = op.returns.strip() == "None"  # then a stub is a fake by itself
     registered = was_registered and (op.has_gen_fake or gives_nothing)
-    head = [_private_op(file, op, call, raw, wrapping, style)]
+    head = [_queries(file, call, wrapping, style) + _private_op(file, op, call, raw, wrapping, style)]
     if registered:
         first = op.params[0].annotation if op.params else ""
         device = "" if first.rpartition(".")[2] == "Tensor" else 'device="cuda", '
@@ -114,9 +119,9 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     edits = [_decorator_edit(file, op, function, head), _body_edit(file, function, raw, wrapping, style)]
     edits = _as_black(file, op, function, edits, style)
     edits += _imports(file, [GUARD] if registered else [], wrapping.imports, around.guard)
-    edits += _helpers(file, wrapping.helpers)
-    if registered:
-        edits += _unregister(around.guard, raw)
+    edits += _helpers(file, wrapping.helpers, bool(wrapping.otherwise))
+    if registered or op.function in around.guard.unregistered:
+        edits += _unregister(around.guard, [*(name for name, _ in wrapping.queries), raw])
     message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
     if was_registered and not registered:
         message += f"; torch.ops.aiter.{op.function}, which had no fake, is gone"
@@ -165,6 +170,21 @@ def _private_name(file: PyFile, op: PyOp, taken: Collection[str]) -> str:
     raise NotSplit(f"{' and '.join(names)} exist already")
 
 
+def _queries(file: PyFile, call: ast.Call, wrapping: Wrapping, style: BlackStyle) -> str:
+    """The text of the ops that tell sizes, laid out, each with two blank lines behind it."""
+    assert isinstance(call.func, (ast.Name, ast.Attribute))
+    known = {node.name for node in ast.walk(file.tree) if isinstance(node, ast.FunctionDef)}
+    out = ""
+    for name, parameters in wrapping.queries:
+        if name in known:
+            raise NotSplit(f"its file has a {name} already")
+        listed = ", ".join(f"{parameter}: int" for parameter in parameters)
+        module = file.text(decorator_argument(call, "_md_name"))
+        text = f"@{file.text(call.func)}({module})\ndef {name}({listed}) -> int: ...\n"
+        out += lay_out(text, style) + "\n\n"
+    return out
+
+
 def _private_op(file: PyFile, op: PyOp, call: ast.Call, raw: str, wrapping: Wrapping, style: BlackStyle) -> str:
     """The text of the private op, decorator and all, laid out."""
     arguments = [file.text(decorator_argument(call, "_md_name")), f'fc_name="{op.fc_name}"']
@@ -174,7 +194,8 @@ def _private_op(file: PyFile, op: PyOp, call: ast.Call, raw: str, wrapping: Wrap
     arguments.append("develop=True")
     parameters = ", ".join(f"{name}: {annotation}" for name, annotation in wrapping.parameters)
     assert isinstance(call.func, (ast.Name, ast.Attribute))
-    text = f"@{file.text(call.func)}({', '.join(arguments)})\ndef {raw}({parameters}) -> None: ...\n"
+    result = "bool" if wrapping.otherwise else "None"
+    text = f"@{file.text(call.func)}({', '.join(arguments)})\ndef {raw}({parameters}) -> {result}: ...\n"
     return lay_out(text, style)
 
 
@@ -199,7 +220,13 @@ def _decorator_edit(file: PyFile, op: PyOp, function: ast.FunctionDef, head: Seq
 
 def _body_edit(file: PyFile, function: ast.FunctionDef, raw: str, wrapping: Wrapping, style: BlackStyle) -> Edit:
     lines = [line for statement in wrapping.before for line in statement.split("\n")]
-    lines.append(f"{raw}({', '.join(wrapping.arguments)})")
+    call = f"{raw}({', '.join(wrapping.arguments)})"
+    if wrapping.otherwise:
+        instead = [f"return {wrapping.otherwise}"] if wrapping.result else [wrapping.otherwise, "return"]
+        taken = f"if not {CONVERTS}({', '.join(wrapping.tensors)}):"
+        lines = [taken, *(f"    {line}" for line in instead), *lines, f"if not {call}:", f"    {instead[0]}"]
+    else:
+        lines.append(call)
     if wrapping.result:
         lines.append(f"return {wrapping.result}")
     text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
@@ -263,19 +290,34 @@ def _import_of_dtypes(file: PyFile) -> Edit:
     raise NotSplit("its file does not import the decorator in a way that tells where dtypes are")
 
 
-def _helpers(file: PyFile, names: Sequence[str]) -> list[Edit]:
+CONVERTS = "_has_target_dtype"
+_CONVERTS_SOURCE = f'''\
+def {CONVERTS}(*tensors: torch.Tensor | None) -> bool:
+    """Whether C++ takes the tensors: its tensor has no truth values, double precision or complex numbers."""
+    refused = (torch.bool, torch.float64, torch.complex64, torch.complex128)
+    return all(t is None or t.dtype not in refused for t in tensors)
+'''
+
+
+def _helpers(file: PyFile, names: Sequence[str], converts: bool) -> list[Edit]:
     """The helpers that the file has not got yet, behind its imports."""
     known = {node.name for node in file.tree.body if isinstance(node, ast.FunctionDef)}
     imports = [n for n in file.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
-    missing = [name for name in names if helpers.function_name(name) not in known]
+    wanted = {helpers.function_name(name): helpers.SOURCES[name] for name in names}
+    if converts:
+        wanted[CONVERTS] = _CONVERTS_SOURCE
+    missing = sorted(wanted.keys() - known)
     if missing and not imports:
         raise NotSplit("its file has no import behind which a helper could stand")
+    order = sorted([*(helpers.function_name(name) for name in helpers.SOURCES), CONVERTS])
     out = []
-    for rank, name in enumerate(sorted(helpers.SOURCES)):
-        if name in missing:
-            end = file.data.find(b"\n", file.span(imports[-1])[1]) + 1 or len(file.data)
-            text = f"\n\n{helpers.SOURCES[name].rstrip()}\n"
-            out.append(Edit(file.path, end, end, on_disk(file, text), CODE, rank + 10))
+    for name in missing:
+        end = file.data.find(b"\n", file.span(imports[-1])[1]) + 1 or len(file.data)
+        text = f"\n\n{wanted[name].rstrip()}\n"
+        if name == missing[-1]:  # what follows stands two lines below a function
+            follows = file.data[end:].replace(b"\r\n", b"\n")
+            text += "\n" * max(0, 2 - (len(follows) - len(follows.lstrip(b"\n"))))
+        out.append(Edit(file.path, end, end, on_disk(file, text), CODE, order.index(name) + 10))
     return out
 
 
@@ -324,15 +366,17 @@ def _import_of_module(file: PyFile, module: str) -> Edit:
     return Edit(file.path, end, end, on_disk(file, "\n") + line, CODE)
 
 
-def _unregister(guard: Guard, raw: str) -> list[Edit]:
-    """``raw`` in the list of names that are no custom ops, on a line of its own before the list ends."""
+def _unregister(guard: Guard, ops: Sequence[str]) -> list[Edit]:
+    """``ops`` in the list of names that are no custom ops, on lines of their own before the list ends."""
     assert guard.file is not None
     file = guard.file
     names = _list(file)
-    if names is None or raw in guard.unregistered:
+    new = [op for op in ops if op not in guard.unregistered]
+    if names is None or not new:
         return []
     end = file.span(names)[1] - 1
     line_start = file.data.rfind(b"\n", 0, end) + 1
     if file.data[line_start:end].strip() or not file.data[:line_start].rstrip().endswith((b",", b"[")):
         return []  # registered as well, then: it works, and costs one more pass through the dispatcher
-    return [Edit(file.path, line_start, line_start, on_disk(file, f'    "{raw}",\n'), CODE)]
+    text = "".join(f'    "{op}",\n' for op in new)
+    return [Edit(file.path, line_start, line_start, on_disk(file, text), CODE)]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchless.facts.typing import FileView
-from torchless.model import Edit, Finding
-from torchless.rewrites.returns.contracts import Contract, Contracts, New
+from torchless.model import Edit, Finding, Tier
+from torchless.rewrites.insertion import comment_above
+from torchless.rewrites.returns.falling_back import result_token
 from torchless.rewrites.returns.instantiations import rewrite_instantiations
 from torchless.rewrites.returns.lifting import CODE as LIFTED
+from torchless.rewrites.returns.lists import CODE as ADDRESSES
+from torchless.rewrites.returns.lists import type_edits
+from torchless.rewrites.returns.model import Contract, Contracts, New
 from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, name_of
-from torchless.rewrites.returns.text import last_lines
+from torchless.rewrites.returns.text import last_lines, unused_locals
 from torchless.rewrites.scopes import Scopes, statement_start
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
 from torchless.text.lexer import Kind
@@ -22,10 +26,19 @@ def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
     """TL280 and TL281 for the functions of the file that change, and for types of such functions, with the edits."""
     out: list[Finding] = []
     for giver in reading.givers:
+        place = (giver.path, giver.fact.start)
         contract = contracts.by_key.get(giver.key)
-        if contract is not None:
-            body = contracts.edits.get((giver.path, giver.fact.start), ()) if giver.body is not None else ()
+        body = contracts.edits.get(place, ()) if giver.body is not None and contract is not None else ()
+        if giver.body is not None:
+            body = (*body, *unused_locals(reading, giver.body, body, LIFTED))
+        if place in contracts.gone:
+            out.append(_gone(reading, giver))
+        elif contract is not None:
             out += _of_giver(reading, giver, contract, body)
+        elif body:
+            start = giver.fact.name_start
+            text = f"{giver.fact.name} describes allocations that it does not make"
+            out.append(Finding(LIFTED, text, giver.path, start, start, edits=tuple(body)))
     out += [_of_type(reading, use) for use in function_types(reading.view, reading.scopes)]
     out += rewrite_instantiations(reading, lambda name, count: _is_void(contracts.of(name, count)))
     return out
@@ -33,7 +46,7 @@ def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
 
 def _is_void(contract: Contract | None) -> bool:
     """Whether a function becomes void and keeps its parameters."""
-    return contract is not None and not contract.added
+    return contract is not None and not contract.added and contract.fallback is None
 
 
 def function_types(view: FileView, scopes: Scopes) -> Iterator[TensorUse]:
@@ -67,6 +80,15 @@ def _of_type(reading: Reading, use: TensorUse) -> Finding:
     return Finding(CODE, text, path, start, end, edits=(Edit(path, start, end, b"void", CODE),))
 
 
+def _gone(reading: Reading, giver: Giver) -> Finding:
+    """TL281 for a function that says what torch does where a kernel does nothing: Python says it."""
+    assert giver.body is not None
+    start, end = last_lines(reading.view, reading.view.index_at[giver.fact.start], giver.body.close)
+    text = f"{giver.fact.name} is what torch does: Python does it"
+    edit = Edit(giver.path, start, end, b"", LIFTED)
+    return Finding(LIFTED, text, giver.path, giver.fact.start, giver.fact.end, edits=(edit,))
+
+
 def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence[Edit]) -> Iterator[Finding]:
     path, tokens = giver.path, reading.view.tokens
     name = giver.fact.name
@@ -80,15 +102,22 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
     returns = giver.shape is not Shape.NONE
     if returns:
         start, end = tokens[giver.type_first].start, tokens[giver.type_last].end
-        edits = [Edit(path, start, end, b"void", CODE)]
+        edits = [Edit(path, start, end, b"bool" if contract.fallback else b"void", CODE)]
         for returning in giver.returns:
-            edits += _of_return(reading, giver, returning)
+            edits += _of_return(reading, giver, returning, contract.fallback is not None)
         text = f"{name} returns {_names(reading, giver, contract)}, which its caller has: it becomes void"
         yield Finding(CODE, text, path, start, end, edits=tuple(edits))
-    if not contract.added and not body:
+    if contract.addresses:
+        edits = type_edits(reading, giver)
+        text = f"{name} takes lists of tensors, of which it only wants the addresses: Python passes those"
+        yield Finding(ADDRESSES, text, path, giver.fact.name_start, giver.fact.name_start, Tier.UNSAFE, tuple(edits))
+    if not contract.added and not body and not contract.fallback:
         return
     start = giver.fact.name_start
-    edits = [*_parameter_edits(reading, giver, contract), *body]
+    edits = [*_parameter_edits(reading, giver, contract), *_query_edits(reading, giver, contract), *body]
+    if contract.fallback and not returns:
+        result = tokens[result_token(reading, giver)]
+        edits.append(Edit(path, result.start, result.end, b"bool", LIFTED))
     yield Finding(LIFTED, _said(name, contract), path, start, start, edits=tuple(edits), requires=("aiter_tensor.h",))
 
 
@@ -98,7 +127,14 @@ def _said(name: str, contract: Contract) -> str:
     parts = [f"the output {outputs}"] if outputs else []
     parts += [f"the scratch {scratch}"] if scratch else []
     parts += ["an optional output where none is given"] if contract.fills else []
-    return f"{name} allocates in C++: Python makes {' and '.join(parts)}"
+    if not parts and contract.fallback is None:
+        return f"{name} works on addresses, or describes allocations that it does not make"
+    if not parts:
+        return f"{name} leaves some of its work to torch: it says so, and Python calls torch"
+    cleared = "".join(
+        f"; {a.name} is zeroed, since {a.cleared} updates it atomically" for a in contract.added if a.cleared
+    )
+    return f"{name} allocates in C++: Python makes {' and '.join(parts)}{cleared}"
 
 
 def _names(reading: Reading, giver: Giver, contract: Contract) -> str:
@@ -117,6 +153,39 @@ def _parameter_edits(reading: Reading, giver: Giver, contract: Contract) -> list
     if contract.scratch:
         out.append(_insertion(reading, giver, contract.at, [a.declared for a in contract.scratch]))
     return out
+
+
+def _query_edits(reading: Reading, giver: Giver, contract: Contract) -> list[Edit]:
+    """The functions that tell sizes: in front of the definition, and declared behind each declaration."""
+    view, source = reading.view, reading.view.source
+    if not contract.queries:
+        return []
+    if giver.body is None:
+        close = reading.scopes.pair[giver.opener]
+        end = next((i for i in range(close, len(view.tokens)) if view.tokens[i].text == b";"), -1)
+        if end < 0:
+            return []
+        at, eol = view.tokens[end].end, source.eol_at(giver.fact.start)
+        text = b"".join(eol + q.declared.encode() + b";" for q in contract.queries)
+        return [Edit(giver.path, at, at, text, LIFTED)]
+    start = source.line_start(source.line_of(giver.fact.start))
+    indent = source.data[start : giver.fact.start]
+    if indent.strip():
+        return []
+    eol = source.eol_at(start)
+    lines: list[str] = []
+    for query in contract.queries:
+        lines += [
+            "// How many elements Python has to allocate.",
+            query.declared,
+            "{",
+            f"    return {query.expression};",
+            "}",
+            "",
+        ]
+    text = b"".join((indent + line.encode() if line else b"") + eol for line in lines)
+    at = comment_above(view, start)
+    return [Edit(giver.path, at, at, text, LIFTED, 2)]
 
 
 def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence[str]) -> Edit:
@@ -138,9 +207,16 @@ def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence
     return Edit(giver.path, at, at, separator + text, LIFTED)
 
 
-def _of_return(reading: Reading, giver: Giver, returning: Returning) -> list[Edit]:
-    """``return y;`` goes, or loses its y where more statements follow; ``return f(y);`` stays: f is void as well."""
+def _of_return(reading: Reading, giver: Giver, returning: Returning, answers: bool) -> list[Edit]:
+    """``return y;`` goes, or loses its y where more statements follow; ``return f(y);`` stays: f is void as well.
+
+    A function that ``answers`` whether it did the work says so instead.
+    """
     tokens, path = reading.view.tokens, reading.view.source.path
+    if answers:
+        if tokens[returning.last].text == b")":
+            return []  # what it calls answers, or torch does it and the body's edits say so
+        return [Edit(path, tokens[returning.first].start, tokens[returning.last].end, b"true", CODE)]
     assert giver.body is not None
     is_last = returning.end + 1 == giver.body.close
     parts = None if giver.shape is Shape.TENSOR else elements(reading.scopes, returning.first, returning.last)

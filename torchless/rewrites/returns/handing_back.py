@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from torchless.project.model import PyOp
-from torchless.rewrites.returns.contracts import Contract, Own
 from torchless.rewrites.returns.lifting import Added, Expression
+from torchless.rewrites.returns.model import Contract, Own
 from torchless.rewrites.returns.reading import Shape
 from torchless.rewrites.wrappers import NotSplit, Wrapping
 
@@ -42,6 +42,10 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
     for fill in contract.fills:
         name = own[fill.position]
         before.append(f"if {name} is None:\n    {name} = {_said(fill.value, own)}")
+    for query in contract.queries:
+        if query.variable in own:
+            raise NotSplit(f"its parameter {query.variable} is called as what it would ask C++ for")
+        before.append(f"{query.variable} = {_said(Expression(query.call), own)}")
     for added in contract.added:
         value = _said(added.value, own)
         if added.condition is not None:
@@ -49,21 +53,30 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         before.append(f"{locals_[added.name]} = {value}")
     tensor = next((p.annotation for p in op.params if re.fullmatch(r"(?:\w+\.)?Tensor", p.annotation)), "torch.Tensor")
     outputs, scratch = contract.outputs, contract.scratch
-    arguments = in_order(contract, own, [locals_[a.name] for a in outputs], [locals_[a.name] for a in scratch])
+    passed = [f"[t.data_ptr() for t in {n}]" if i in contract.addresses else n for i, n in enumerate(own)]
+    arguments = in_order(contract, passed, [locals_[a.name] for a in outputs], [locals_[a.name] for a in scratch])
     listed = in_order(contract, bound, [renamed[a.name] for a in outputs], [renamed[a.name] for a in scratch])
     kinds = in_order(
         contract,
-        [param.annotation for param in op.params],
+        ["list[int]" if i in contract.addresses else param.annotation for i, param in enumerate(op.params)],
         [_annotation(a, tensor) for a in outputs],
         [_annotation(a, tensor) for a in scratch],
     )
     given = [own[part.position] if isinstance(part, Own) else locals_[part.name] for part in contract.gives]
-    result = f"[{', '.join(given)}]" if contract.shape is Shape.LIST else ", ".join(given)
+    is_list = contract.shape is Shape.LIST and not re.match(r"(?:\w+\.)?[tT]uple\b", op.returns.strip())
+    result = f"[{', '.join(given)}]" if is_list else ", ".join(given)
     expressions = [f.value for f in contract.fills]
     for added in contract.added:
         expressions += [added.value] if added.condition is None else [added.value, added.condition]
+    otherwise = ""
+    tensors = [p.name for p in op.params if _is_tensor(p.annotation)]
+    if contract.fallback is not None:
+        otherwise = _said(contract.fallback.value, own)
+        expressions.append(contract.fallback.value)
     imports = set().union(*(e.imports for e in expressions)) | ({"torch"} if tensor == "torch.Tensor" else set())
     helpers = set().union(*(e.helpers for e in expressions))
+    if op.has_gen_func and contract.fallback is not None:
+        raise NotSplit("what tells how to build it does not know the dtypes that torch takes over")
     if op.has_gen_func and scratch and contract.at < len(own):
         raise NotSplit("what tells how to build it would have to leave arguments out")
     return Wrapping(
@@ -71,10 +84,19 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         tuple(zip(listed, kinds, strict=True)),
         result,
         tuple(before),
-        tuple(sorted(imports)) if contract.added or contract.fills else (),
+        tuple(sorted(imports)) if contract.added or contract.fills or contract.fallback else (),
         tuple(sorted(helpers)),
         len(outputs),
         len(scratch),
+        otherwise,
+        tuple(tensors) if otherwise else (),
+        tuple((q.name, q.parameters) for q in contract.queries),
+    )
+
+
+def _is_tensor(annotation: str) -> bool:
+    return (
+        re.search(r"\bTensor\b", annotation) is not None and re.search(r"\b(?:[lL]ist|[tT]uple)\b", annotation) is None
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torchless.hoisting.allocation import (
     Allocation,
@@ -18,10 +18,13 @@ from torchless.hoisting.allocation import (
 from torchless.hoisting.locals import Local, read_locals
 from torchless.hoisting.terms import Assumption
 from torchless.model import Edit
+from torchless.rewrites.heads import split_arguments
+from torchless.rewrites.returns.asking import CannotAsk, Query, ask, compared
+from torchless.rewrites.returns.atomics import updated_by
 from torchless.rewrites.returns.reading import Giver, Reading, name_of, positions
-from torchless.rewrites.returns.text import only_lines, unused_locals
+from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import BlockKind, Scopes
-from torchless.rewrites.statements import Statement, statements
+from torchless.rewrites.statements import Statement, block_statements, statements
 from torchless.text.lexer import Kind
 
 CODE = "TL281"
@@ -52,6 +55,7 @@ class Added:
     value: Expression
     condition: Expression | None = None
     output: bool = False
+    cleared: str = ""  # the kernel for whose sake memory that C++ left as it was is zeroed
 
     @property
     def declared(self) -> str:
@@ -72,13 +76,15 @@ class Fill:
 class Lifted:
     """What leaves a function: ``values`` says of its locals what they are afterwards, ``edits`` do it in the body.
 
-    A local is an added parameter (its name) or a parameter that was there (its position).
+    A local is an added parameter (its name) or a parameter that was there (its position). ``queries`` tell sizes that
+    Python cannot compute.
     """
 
     added: tuple[Added, ...] = ()
     fills: tuple[Fill, ...] = ()
     values: tuple[tuple[str, str | int], ...] = ()
     edits: tuple[Edit, ...] = ()
+    queries: tuple[Query, ...] = ()
 
 
 class CannotLift(ValueError):
@@ -91,11 +97,14 @@ class _Work:
     giver: Giver
     source: Source
     placeholders: Collection[tuple[int, int]]
+    falls_back: bool = False
     added: list[Added] = field(default_factory=list)
     fills: dict[int, Expression] = field(default_factory=dict)
     values: dict[str, str | int] = field(default_factory=dict)
     edits: list[Edit] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
+    queries: dict[str, Query] = field(default_factory=dict)  # by what is allocated
+    sizes: dict[str, str] = field(default_factory=dict)  # C++ locals that are such sizes, and what Python calls them
 
     @property
     def scopes(self) -> Scopes:
@@ -103,26 +112,31 @@ class _Work:
 
 
 def lift(
-    reading: Reading, giver: Giver, source: Source, placeholders: Collection[tuple[int, int]] = ()
+    reading: Reading,
+    giver: Giver,
+    source: Source,
+    placeholders: Collection[tuple[int, int]] = (),
+    falls_back: bool = False,
 ) -> Lifted | None:
     """What of the definition ``giver`` moves to Python; None where it allocates nothing.
 
-    ``placeholders`` are byte ranges of tensors without elements, which stay in C++ unless they are returned. Raises
-    CannotLift.
+    ``placeholders`` are byte ranges of tensors without elements, which stay in C++ unless they are returned. In a
+    function that ``falls_back`` a result is allocated in any case. Raises CannotLift.
     """
     assert giver.body is not None
     sites = find_allocations(source, giver.body.open + 1, giver.body.close - 1)
     if not sites:
         return None
-    work = _Work(reading, giver, source, placeholders)
+    work = _Work(reading, giver, source, placeholders, falls_back)
     for site in sites:
         if site not in work.done:
             _lift_site(work, site, sites)
     if not work.added and not work.fills:
         return None
-    edits = [*work.edits, *unused_locals(reading, giver.body, work.edits, CODE)]
     fills = tuple(Fill(position, value) for position, value in sorted(work.fills.items()))
-    return Lifted(tuple(work.added), fills, tuple(sorted(work.values.items())), tuple(edits))
+    return Lifted(
+        tuple(work.added), fills, tuple(sorted(work.values.items())), tuple(work.edits), tuple(work.queries.values())
+    )
 
 
 def _names(work: _Work) -> dict[str, str]:
@@ -138,6 +152,8 @@ def _expression(found: Allocation | Translation) -> Expression:
 def _read(work: _Work, site: int) -> tuple[Expression, int, int]:
     """The allocation at ``site`` in Python, and its first and last token."""
     found = read(work.source, site, _names(work))
+    if isinstance(found, Untranslatable):
+        found = _asked(work, site) or found
     word = work.scopes.tokens[site].text.decode("latin-1")
     if isinstance(found, Untranslatable):
         line = work.reading.view.source.line_of(work.scopes.tokens[site].start)
@@ -147,13 +163,63 @@ def _read(work: _Work, site: int) -> tuple[Expression, int, int]:
     return _expression(found), first, last
 
 
+def _asked(work: _Work, site: int) -> Allocation | None:
+    """The allocation at ``site`` with a size that C++ is asked for; None where that does not help."""
+    tokens, scopes = work.scopes.tokens, work.scopes
+    spans = split_arguments(scopes, site + 1) if tokens[site + 1].text == b"(" else []
+    if not spans or tokens[site - 1].text in (b".", b"->"):
+        return None
+    first, last = spans[0]
+    if tokens[first].text == b"{" and scopes.pair.get(first) == last:
+        inner = split_arguments(scopes, first)
+        if len(inner) != 1:
+            return None
+        first, last = inner[0]
+    statement = statement_of(scopes, site)
+    if statement is None:
+        return None
+    assigns = tokens[statement.first + 1].text == b"="
+    declared = read_locals(scopes, statement.first, statement.last)
+    local = tokens[statement.first].text.decode("latin-1") if assigns else declared[0].text if declared else "buffer"
+    try:
+        query = ask(work.reading, work.giver, work.source, (first, last), local)
+    except CannotAsk:
+        return None
+    found = read(work.source, site, _names(work), size=query.variable)
+    if isinstance(found, Untranslatable):
+        return None
+    work.queries[local] = query
+    if first == last:
+        work.sizes[tokens[first].text.decode("latin-1")] = query.variable
+    return found
+
+
 def _condition(work: _Work, site: int) -> Expression | None:
     """When the allocation is made; None for always."""
     found = read_condition(work.source, site, _names(work))
+    statement = _around(work, site) if isinstance(found, Untranslatable) else None
+    if isinstance(found, Untranslatable) and statement is not None:
+        span = (statement.condition + 1, work.scopes.pair[statement.condition] - 1)
+        said = compared(work.reading, span, work.sizes)
+        if said is not None:
+            return Expression(said)
     if isinstance(found, Untranslatable):
         line = work.reading.view.source.line_of(work.scopes.tokens[site].start)
         raise CannotLift(f"Python cannot tell when line {line} allocates: {found.reason}")
     return None if found.text == "True" else _expression(found)
+
+
+def _around(work: _Work, site: int) -> Statement | None:
+    """The one ``if`` that the token ``site`` is in, when it is in nothing else, and in what it does when it holds."""
+    body = work.giver.body
+    assert body is not None
+    holding = [s for s in block_statements(work.scopes, body) if s.first <= site <= s.last]
+    if len(holding) != 1 or holding[0].word != "if":
+        return None
+    first, last = holding[0].branches[0]
+    inside = [b for b in work.scopes.around(site) if b is not body and b.open > body.open]
+    alone = len([b for b in inside if b.kind is BlockKind.STATEMENT]) == 1
+    return holding[0] if first <= site <= last and alone else None
 
 
 def _lift_site(work: _Work, site: int, sites: Sequence[int]) -> None:
@@ -221,7 +287,7 @@ def _declaration(work: _Work, statement: Statement, local: Local, site: int, val
     returned = local.text in _returned(work)
     if not returned and any(a <= start and end <= b for a, b in work.placeholders):
         return
-    condition = _condition(work, site)
+    condition = None if returned and work.falls_back else _condition(work, site)
     _check_kept(work, local.text)
     if condition is None and local.text not in _taken(work):
         _add(work, local.text, Added(local.text, value, None, returned))
@@ -383,6 +449,10 @@ def _direct(work: _Work, site: int, value: Expression, first: int, last: int) ->
 
 
 def _add(work: _Work, local: str, added: Added) -> None:
+    kernel = updated_by(work.reading, work.giver, local) if added.value.text.startswith("torch.empty") else ""
+    if kernel:
+        value = replace(added.value, text=added.value.text.replace("torch.empty", "torch.zeros", 1))
+        added = replace(added, value=value, cleared=kernel)
     work.added.append(added)
     work.values[local] = added.name
 

@@ -13,7 +13,7 @@ from torchless.rewrites.returns.lifting import CODE, Added, CannotLift, Expressi
 from torchless.rewrites.returns.reading import Giver, Reading, positions
 from torchless.text.lexer import Kind, match_angle
 
-_PLACE = re.compile(r"\b_arg(\d+)_\b")
+PLACE = re.compile(r"\b_arg(\d+)_\b")
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,21 @@ def pass_on(
     used = {*positions(giver, reading.view.tokens), *taken}
     for opener, (outputs, scratch, at) in sorted(needs.items()):
         arguments = split_arguments(reading.scopes, opener)
-        given = _given(reading, giver, arguments)
+        here = given(reading, giver, arguments)
         _check_always(reading, source, giver, opener)
         for one in (*outputs, *scratch):
             name = next(n for n in (one.name, *(f"{one.name}{i}" for i in range(2, 99))) if n not in used)
             used.add(name)
             names.setdefault(opener, {})[one.name] = name
-            condition = _put(one.condition, given) if one.condition is not None else None
+            condition = put(one.condition, here) if one.condition is not None else None
             returned = one.output and any(r.first <= opener <= r.last for r in giver.returns)
-            added.append(replace(one, name=name, value=_put(one.value, given), condition=condition, output=returned))
+            added.append(replace(one, name=name, value=put(one.value, here), condition=condition, output=returned))
         edits += _argument_edits(reading, giver, opener, [names[opener][o.name] for o in outputs], 0)
         edits += _argument_edits(reading, giver, opener, [names[opener][s.name] for s in scratch], at)
     return PassedOn(tuple(added), tuple(edits), names)
 
 
-def _given(reading: Reading, giver: Giver, arguments: Sequence[tuple[int, int]]) -> list[int]:
+def given(reading: Reading, giver: Giver, arguments: Sequence[tuple[int, int]]) -> list[int]:
     """For each argument, the position of the function's own parameter that it is; -1 for anything else."""
     own = positions(giver, reading.view.tokens)
     return [
@@ -90,18 +90,21 @@ def _given(reading: Reading, giver: Giver, arguments: Sequence[tuple[int, int]])
     ]
 
 
-def _put(expression: Expression, given: Sequence[int]) -> Expression:
-    """``expression`` in the caller's parameters."""
+def put(expression: Expression, positions_here: Sequence[int]) -> Expression:
+    """``expression`` in the caller's parameters: for each of the callee's, where it is among them, -1 for nowhere.
+
+    Raises CannotLift.
+    """
 
     def place(match: re.Match[str]) -> str:
         position = int(match.group(1))
-        here = given[position] if position < len(given) else -1
+        here = positions_here[position] if position < len(positions_here) else -1
         if here < 0:
             raise CannotLift("what it allocates depends on what is computed before the call")
         return f"_arg{here}_"
 
-    texts = [replace(a, expression=_PLACE.sub(place, a.expression)) for a in expression.assumptions]
-    return replace(expression, text=_PLACE.sub(place, expression.text), assumptions=tuple(texts))
+    texts = [replace(a, expression=PLACE.sub(place, a.expression)) for a in expression.assumptions]
+    return replace(expression, text=PLACE.sub(place, expression.text), assumptions=tuple(texts))
 
 
 def _check_always(reading: Reading, source: Source, giver: Giver, opener: int) -> None:
@@ -121,3 +124,20 @@ def _argument_edits(reading: Reading, giver: Giver, opener: int, names: Sequence
         return [Edit(giver.path, at, at, f"{text}, ".encode(), CODE)]
     at = tokens[arguments[-1][1]].end if arguments else tokens[opener].end
     return [Edit(giver.path, at, at, (f", {text}" if arguments else text).encode(), CODE)]
+
+
+def template_arguments(reading: Reading, opener: int) -> list[tuple[int, int]]:
+    """The token ranges of the template arguments of the call whose ( is at ``opener``."""
+    tokens = reading.view.tokens
+    if tokens[opener - 1].text != b">":
+        return []
+    start = next((i for i in range(opener - 2, 0, -1) if match_angle(tokens, i) == opener - 1), -1)
+    out: list[tuple[int, int]] = []
+    first, depth = start + 1, 0
+    for i in range(start + 1, opener):
+        text = tokens[i].text
+        if (text == b"," and depth == 0) or i == opener - 1:
+            out.append((first, i - 1))
+            first = i + 1
+        depth += (text in (b"<", b"(")) - (text in (b">", b")"))
+    return out

@@ -16,6 +16,9 @@ from torchless.text.lexer import Kind, Token, match_angle
 Key = tuple[str, int]  # qualified name and number of parameters
 
 
+TENSOR_LIST = "tensor_list"
+
+
 class Shape(str, Enum):
     """What a function's result is made of."""
 
@@ -40,8 +43,8 @@ class Giver:
     """A declaration or definition of a function that returns tensors by value, or works on tensors.
 
     ``type_first``..``type_last`` is its return type (-1 where that is no tensor), ``opener`` the ( of its parameters.
-    ``tensors`` tells of each parameter whether it is a tensor ("tensor"), an optional one ("optional_tensor"), or
-    neither (""). ``body`` is None for a declaration, and then ``returns`` is empty.
+    ``tensors`` tells of each parameter whether it is a tensor ("tensor"), an optional one ("optional_tensor"), a vector
+    of tensors ("tensor_list") or neither (""). ``body`` is None for a declaration, and then ``returns`` is empty.
     """
 
     path: str
@@ -82,6 +85,7 @@ def givers_of(view: FileView, scopes: Scopes) -> list[Giver]:
     for use in uses:
         if use.role is Role.PARAMETER and use.sign != "*":
             kinds.setdefault(use.parameters, {})[use.name] = "tensor" if use.optional is None else "optional_tensor"
+    listed = [u.first for u in uses if u.role is Role.LIST and view.tokens[u.container].text == b"vector"]
     out: dict[int, Giver] = {}
     for fact in view.functions:
         name = view.index_at.get(fact.name_start, -1)
@@ -94,10 +98,14 @@ def givers_of(view: FileView, scopes: Scopes) -> list[Giver]:
         if opener not in scopes.pair or view.tokens[opener].text != b"(":
             continue
         first, shape = types.get(last, (-1, Shape.NONE))
-        if shape is Shape.NONE and opener not in kinds:
+        lists = [i for i in listed if opener < i < scopes.pair[opener]]
+        if shape is Shape.NONE and opener not in kinds and not lists:
             continue
         last = last if first >= 0 else -1
         found = tuple(parameters(scopes, opener))
+        for parameter in found:
+            if any(parameter.first <= i <= parameter.last for i in lists):
+                kinds.setdefault(opener, {})[parameter.name] = TENSOR_LIST
         tensors = tuple(kinds.get(opener, {}).get(p.name, "") if p.name >= 0 else "" for p in found)
         body = bodies.get(opener)
         returns = returns_of(scopes, body) if body is not None else ()

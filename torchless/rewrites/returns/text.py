@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from torchless.facts.typing import FileView
 from torchless.hoisting.locals import Local, read_locals
 from torchless.model import Edit
 from torchless.rewrites.returns.reading import Reading
-from torchless.rewrites.scopes import Block
-from torchless.rewrites.statements import Statement, block_statements
+from torchless.rewrites.scopes import Block, Scopes
+from torchless.rewrites.statements import Statement, block_statements, statements
 from torchless.text.lexer import Kind
 
 _FRAMEWORK = frozenset({"options", "dtype", "typemeta", "device", "optional_dtype", "int_array"})
@@ -58,7 +58,10 @@ def only_lines(view: FileView, first: int, last: int) -> tuple[int, int]:
 
 
 def unused_locals(reading: Reading, body: Block, edits: Sequence[Edit], code: str) -> list[Edit]:
-    """The declarations of framework values (options, dtypes, devices, sizes) that only what ``edits`` replace used."""
+    """The declarations of framework values (options, dtypes, devices, sizes) that only what ``edits`` replace used.
+
+    Options that nothing uses count too: making them does nothing.
+    """
     out: list[Edit] = []
     while True:
         more = [e for local in _candidates(reading, body) if (e := _if_unused(reading, body, local, edits, code))]
@@ -72,9 +75,7 @@ def unused_locals(reading: Reading, body: Block, edits: Sequence[Edit], code: st
 def _candidates(reading: Reading, body: Block) -> list[tuple[Statement, Local]]:
     view = reading.view
     out = []
-    for statement in block_statements(reading.scopes, body):
-        if statement.branches:
-            continue
+    for statement in _simple(reading.scopes, block_statements(reading.scopes, body)):
         found = read_locals(reading.scopes, statement.first, statement.last)
         if len(found) != 1 or found[0].static or found[0].part >= 0:
             continue
@@ -82,6 +83,16 @@ def _candidates(reading: Reading, body: Block) -> list[tuple[Statement, Local]]:
         if kinds & _FRAMEWORK or found[0].type in ("torch::TensorOptions", "at::TensorOptions", "c10::TensorOptions"):
             out.append((statement, found[0]))
     return out
+
+
+def _simple(scopes: Scopes, found: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements among ``found``, and in the branches of those that have some, that are no more than one."""
+    for statement in found:
+        if not statement.branches:
+            yield statement
+        for first, last in statement.branches:
+            inside = (first + 1, last - 1) if scopes.tokens[first].text == b"{" else (first, last)
+            yield from _simple(scopes, statements(scopes, *inside))
 
 
 def _if_unused(
@@ -95,7 +106,10 @@ def _if_unused(
         if tokens[i].kind is Kind.NAME and tokens[i].text == tokens[local.name].text and i != local.name
         if tokens[i - 1].text not in (b".", b"->", b"::")
     ]
-    if not uses or not all(any(e.start <= use < e.end for e in edits) for use in uses):
+    kinds = {f.type for f in reading.view.facts.get(tokens[local.name].start, ())}
+    if not uses and "options" not in kinds and not local.type.endswith("TensorOptions"):
+        return None
+    if not all(any(e.start <= use < e.end for e in edits) for use in uses):
         return None
     start, end = only_lines(reading.view, statement.first, statement.last)
     return Edit(reading.view.source.path, start, end, b"", code)
