@@ -115,6 +115,11 @@ def test_what_only_stands_together_is_one_batch() -> None:
     assert [sorted(batch.unit_names) for batch in batches] == [["c"], ["a", "b"]]
 
 
+def test_what_another_one_does_already_goes_with_it() -> None:
+    batches, _ = planned({"a": {"a.cu": 1}, "b": {"a.cu": 1}, "c": {"c.cu": 1}})
+    assert [batch.unit_names for batch in batches] == [("a", "b"), ("c",)]
+
+
 def test_a_known_order_is_kept() -> None:
     units = {"a": {"a.cu": 1}, "b": {"b.cu": 1}, "c": {"c.cu": 1}}
     known = (Known("c", ("c",), ()), Known("gone", ("x",), ()), Known("a", ("a",), ()))

@@ -362,6 +362,49 @@ def test_killed_anywhere_a_second_run_goes_on(
             return
 
 
+def test_a_whole_campaign(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three batches are merged in three ways, main changes under two, one in conflict, and two runs are killed."""
+    for name in "ef":
+        (root / f"csrc/{name}.txt").write_text(TEXT)
+    commit_all(root, "more")
+    parts = {name: (name, {f"csrc/{name}.txt": ("line 20\n", "LINE 20\n")}) for name in "def"}
+    plan = plan_of(root, A, B, C, *parts.values(), needs=NEEDS)
+    emit(root, plan, BRANCHES)
+    hand = {name: by_hand(root, f"torchless/{name}", f"csrc/{name}.txt", "LINE 20\n", "LINE 20!\n") for name in "e"}
+    hand["d"] = by_hand(root, "torchless/d", "csrc/d.txt", "line 30\n", "line thirty\n")
+    git(root, "merge", "-q", "--no-ff", "-m", "a (#1)", "torchless/a")
+    git(root, "cherry-pick", "torchless/b")
+    git(root, "merge", "-q", "--squash", "torchless/c")
+    git(root, "commit", "-qm", "c (#3)")
+    for name in "de":
+        on_main(root, f"csrc/{name}.txt", "line 20\n", "line twenty\n")
+    fresh = {n: (n, {f"csrc/{n}.txt": ("line twenty\n", "LINE TWENTY\n")}) for n in "de"}
+    plan = plan_of(root, fresh["d"], fresh["e"], parts["f"])
+    for step in (0, 1):
+        calls = itertools.count()
+
+        def move_ref(self, *words, calls=calls, step=step, real=Repository.move_ref):
+            if next(calls) == step:
+                raise Killed
+            return real(self, *words)
+
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Repository, "move_ref", move_ref)
+            emit(root, plan, BRANCHES)
+    now = emit(root, plan, BRANCHES)
+    assert states(now) == {
+        "a": "merged", "b": "merged", "c": "merged", "d": "emitted", "e": "stale", "f": "emitted",
+    }  # fmt: skip
+    assert [row.note for row in now.batches[:3]] == ["as it was made"] * 3
+    text = show(root, "torchless/d", "csrc/d.txt")
+    assert "LINE TWENTY\n" in text and "line thirty\n" in text
+    assert git(root, "rev-parse", "torchless/e").strip() == hand["e"]  # one side
+    assert "LINE TWENTY\n" in show(root, "torchless/e.fresh", "csrc/e.txt")  # and the other
+    kept = git(root, "for-each-ref", "--format=%(objectname)", KEPT).split()
+    assert kept == [hand["d"]]
+    assert "LINE 20\n" in show(root, "torchless/f", "csrc/f.txt")
+
+
 def test_numbers_stay_and_never_contradict_the_order(root: Path) -> None:
     first = emit(root, everything(root), BRANCHES)
     assert [(row.number, row.name) for row in first.batches] == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]

@@ -118,7 +118,10 @@ class _Planner:
             draft = waiting.pop(0)
             names = [name for batch in (*done, draft) for name in batch.unit_names]
             if all(self.variants.stands(name, names) for name in names):
-                done.append(draft)
+                if done and self._adds_nothing(names, draft):
+                    done[-1] = replace(done[-1], units=(*done[-1].units, *draft.units))
+                else:
+                    done.append(draft)
                 deferred = 0
             elif deferred < len(waiting):
                 waiting.append(draft)
@@ -129,6 +132,11 @@ class _Planner:
             else:
                 done.append(draft)
         return done
+
+    def _adds_nothing(self, names: Sequence[str], draft: Batch) -> bool:
+        """Whether all that ``draft`` changes is changed by those before it: it would be an empty commit."""
+        before = [name for name in names if name not in draft.unit_names]
+        return texts(self.variants.only(names)) == texts(self.variants.only(before))
 
     def series(self, order: Sequence[Batch]) -> Mapping[str, Texts]:
         """Batch name -> the texts with it and all before it made."""
