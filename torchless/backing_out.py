@@ -14,6 +14,7 @@ from pathlib import Path
 from torchless.api import MigrateResult, migrate
 from torchless.closure.build import Closures
 from torchless.closure.heavy import load_heavy
+from torchless.errors import UsageError
 from torchless.index import open_index
 from torchless.model import Finding, Tier, Unit, UnitStatus
 from torchless.options import MigrateOptions, Progress
@@ -55,6 +56,9 @@ def migrate_verified(
     held: dict[str, Failures] = {}
     while True:
         result = ladder.planned(held)
+        stubborn = sorted(unit.name for unit in result.units if unit.edits and unit.name in held)
+        if stubborn:
+            raise UsageError(f"{', '.join(stubborn)}: fails a rung and cannot be left out alone: --ignore its codes")
         verified = ladder.verified(result)
         failed = tuple(module for module in verified if module.failed)
         if not failed:
