@@ -35,11 +35,12 @@ class Meter:
         lines = [0, 0]
         seconds = 0.0
         for source in sources:
-            now = {_key(closure.spec): total(closure) for closure in new.of(source)}
+            now = {_key(closure.spec): closure for closure in new.of(source)}
             for closure in old.of(source):
-                was, will = total(closure), now.get(_key(closure.spec), 0)
-                if was == will:
-                    continue
+                then = now.get(_key(closure.spec))
+                if then is not None and then.via.keys() == closure.via.keys():
+                    continue  # a line more or less in a header that many read is no gain
+                was, will = total(closure), total(then) if then is not None else 0
                 lines[0] += was
                 lines[1] += will
                 seconds += self._seconds(source, closure.spec) * (was - will) / was if was else 0.0

@@ -42,7 +42,7 @@ class Limits:
 class Gain:
     """What a batch buys by itself.
 
-    ``before`` and ``after`` are the preprocessed lines of all passes that come to read less, or more. ``seconds`` is
+    ``before`` and ``after`` are the preprocessed lines of all passes that come to read other files. ``seconds`` is
     None without a stored profile; else its seconds of those passes times the share of their lines that goes.
     """
 

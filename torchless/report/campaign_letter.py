@@ -142,7 +142,7 @@ def _measured(batch: Batch, told: Told) -> Iterator[str]:
     name, proof = _cell(batch.name), _proof(told)
     yield f"| {name} | {gain.before:,} | {gain.after:,} | {share:+.1%} | {seconds} | {proof} |"
     yield ""
-    yield "Lines are those of all passes that come to read less or more, by the include graph."
+    yield "Lines are those of all passes that come to read other files, by the include graph."
     if gain.seconds is not None:
         yield "Seconds are an estimate: those of the stored profile, times the share of the lines that goes."
 
