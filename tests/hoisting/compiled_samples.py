@@ -8,6 +8,7 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from hoisting_samples import source
@@ -108,8 +109,9 @@ class Inputs:
         }
 
 
+@cache
 def global_names() -> dict[str, object]:
-    """What the Python expressions may call: math, and the helpers by their own source."""
+    """What the Python expressions may call: math, and the helpers by their own source. Not to be changed."""
     names: dict[str, object] = {"math": math}
     for text in helpers.SOURCES.values():
         exec(text, names)

@@ -114,6 +114,11 @@ def test_names_that_hide_builtins() -> None:
     assert allocation(body, params="torch::Tensor& x, int max") == "refused: the parameter `max` hides Python's `max`"
 
 
+def test_names_that_are_keywords() -> None:
+    body = "auto o = torch::empty({lambda}, x.options());"
+    assert allocation(body, params="torch::Tensor& x, int lambda") == "refused: `lambda` is no name in Python"
+
+
 CONDITIONS = [
     ("for (int i = 0; i < n; i++) { auto o = torch::empty_like(x); }", "it stands in a for"),
     ("auto run = [&] { auto o = torch::empty_like(x); };", "in a macro or a lambda"),

@@ -195,7 +195,7 @@ def _check(bodies: Sequence[str], inputs: Sequence[Inputs], folder: Path) -> tup
 
 # A failure names the expression: shrinking would compile hundreds of programs.
 SETTINGS = settings(
-    max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck)
+    max_examples=4, deadline=None, phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck)
 )
 
 

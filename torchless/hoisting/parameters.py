@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from keyword import iskeyword
 
 from torchless.hoisting import coercion
 from torchless.hoisting.arithmetic import number_type
@@ -31,6 +32,8 @@ def parameter_term(name: str, python: str, spelled: str, template: Sequence[str]
 
     Raises Refused for types that Python says nothing about here.
     """
+    if not python.isidentifier() or iskeyword(python):
+        raise Refused(f"`{python}` is no name in Python", offset)
     uses = Uses(parameters=frozenset({name}))
     text = Text(python)
     kind = coercion.kind_of(spelled)

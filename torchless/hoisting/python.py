@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -130,13 +128,3 @@ def string(value: str) -> Text:
 def tuple_of(items: tuple[str, ...]) -> Text:
     """``(a, b)``, ``(a,)``, ``()``."""
     return Text(f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})")
-
-
-def is_plain_name(name: str) -> bool:
-    """True for a name that Python code may bind without hiding a keyword or a builtin."""
-    return name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name)
-
-
-def safe_name(name: str) -> str:
-    """``name``, with an underscore behind it where Python keeps the name for a keyword or a builtin."""
-    return name if is_plain_name(name) else f"{name}_"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchless.hoisting import arithmetic
 from torchless.hoisting.arithmetic import LONG, ULONG, constant
-from torchless.hoisting.python import Level, Text, binary, call, subscript
+from torchless.hoisting.python import Level, Text, binary, call, subscript, tuple_of
 from torchless.hoisting.terms import Array, Refused, Rest, Scalar, Term, Uses
 
 MATH = Uses(imports=frozenset({"math"}))
@@ -148,4 +148,4 @@ def shape_text(array: Array) -> Text:
     if len(array.parts) == 1 and isinstance(array.parts[0], Rest):
         return array.parts[0].text
     items = tuple(f"*{p.text.at(Level.BIT_OR)}" if isinstance(p, Rest) else p.text.text for p in array.parts)
-    return Text(f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})")
+    return tuple_of(items)
