@@ -19,13 +19,14 @@ from torchless.errors import UsageError
 from torchless.facts.includes import IncludeGraph, graph_of, specs_of
 from torchless.facts.model import TuSpec
 from torchless.lints.context import Context
+from torchless.mend import check_options
 from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
-from torchless.options import CheckOptions, MigrateOptions, Progress
+from torchless.options import MigrateOptions, Progress
 from torchless.project.model import Module
 from torchless.rewrites.host_units.instances import FEWEST, Instances, clashing, instances_of
 from torchless.rewrites.host_units.texts import device_text, hidden_kernels, host_text, macro_names
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
-from torchless.rewrites.passes.need import Reach, Split, split_of
+from torchless.rewrites.passes.need import Split, reach_of, split_of
 from torchless.selection import codes_match
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
@@ -54,7 +55,7 @@ def with_fused(result: MigrateResult, options: MigrateOptions, start: Path, prog
     compiler = find_compiler()
     if compiler is None:
         raise UsageError(f"{FUSED} needs a clang that compiles HIP: it tells which kernels a source has")
-    context = context_of(_asked(options), start)
+    context = context_of(check_options(options, [FUSED]), start)
     units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
     overlay = {path: change.new for path, change in changes.items()}
     for count, module in enumerate(context.modules):
@@ -93,21 +94,6 @@ def _is_wanted(one: Instances) -> bool:
     """Whether no comment in a source asks to leave it alone."""
     finding = Finding(FUSED, "", one.path, one.first, one.first)
     return bool(suppress.apply([finding], {one.path: suppress.read(SourceFile(one.path, one.data))}).kept)
-
-
-def _asked(options: MigrateOptions) -> CheckOptions:
-    return CheckOptions(
-        paths=options.paths,
-        modules=options.modules,
-        select=(FUSED,),
-        cache=options.cache,
-        include_dirs=options.include_dirs,
-        defines=options.defines,
-        arch=options.arch,
-        exclude=options.exclude,
-        force_exclude=options.force_exclude,
-        rule_files=options.rule_files,
-    )
 
 
 @dataclass(frozen=True)
@@ -209,7 +195,7 @@ def _headers(
             continue  # other headers are left alone: only those of the launchers are heavy for nothing
         done.add(path)
         source = SourceFile(path, bench.read(path))
-        reach = _reach(bench, path, include_dirs)
+        reach = reach_of(bench.graph, bench.read, path, include_dirs)
         split = split_of(source.data, reach, wanted)
         kept = set(reach.reached)
         if isinstance(split, Split) and edits_needed(split):
@@ -229,16 +215,6 @@ def _resolved(bench: _Bench, includer: str, spelled: str, include_dirs: Sequence
         if include.spelled == spelled.strip('<>"'):
             return bench.graph.resolve(includer, include, include_dirs)
     return ""
-
-
-def _reach(bench: _Bench, path: str, include_dirs: Sequence[str]) -> Reach:
-    reached = {}
-    for include in bench.graph.includes(path):
-        spelled = f"<{include.spelled}>" if include.angled else f'"{include.spelled}"'
-        found = bench.graph.resolve(path, include, include_dirs)
-        files = bench.graph.closure(found, include_dirs) if found else (include.spelled,)
-        reached[spelled] = frozenset(files)
-    return Reach(bench.read, reached, bench.graph.is_file)
 
 
 def _device(bench: _Bench, tree: Tree, sources: Sequence[Instances]) -> list[Emitted]:

@@ -71,7 +71,7 @@ def mend(
     options: MigrateOptions, codes: Iterable[str], start: Path, progress: Progress, taken: Iterable[str] = ()
 ) -> Mended:
     """The units that findings of ``codes`` make, proved. Files in ``taken`` are left as they are. Raises UsageError."""
-    asked = _check_options(options, codes)
+    asked = check_options(options, codes)
     checked = check(asked, start, progress)
     context = context_of(asked, start)
     drafts = _drafts(checked, context, options)
@@ -127,7 +127,8 @@ class _Draft:
     edits: tuple[Edit, ...]
 
 
-def _check_options(options: MigrateOptions, codes: Iterable[str]) -> CheckOptions:
+def check_options(options: MigrateOptions, codes: Iterable[str]) -> CheckOptions:
+    """A check of the files that a migration is asked for, for ``codes``."""
     return CheckOptions(
         paths=options.paths,
         modules=options.modules,

@@ -23,11 +23,12 @@ from torchless.facts.includes import IncludeGraph, graph_of
 from torchless.facts.model import TuSpec
 from torchless.lints.context import Context
 from torchless.lints.host_only import VARIABLES, device_code
+from torchless.mend import check_options
 from torchless.model import Confidence, Edit, Finding, Tier, Unit, UnitStatus
-from torchless.options import CheckOptions, MigrateOptions, Progress
+from torchless.options import MigrateOptions, Progress
 from torchless.project.bindings import MODULE_MACRO
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
-from torchless.rewrites.passes.need import Reach, Split, host_names, kernel_names, split_of
+from torchless.rewrites.passes.need import Reach, Split, host_names, kernel_names, reach_of, split_of
 from torchless.selection import codes_match
 from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
@@ -70,7 +71,7 @@ def with_split(result: MigrateResult, options: MigrateOptions, start: Path, prog
     compiler = find_compiler()
     if compiler is None:
         raise UsageError(f"{SPLIT} needs a clang that compiles HIP: it tells which kernels a source has")
-    context = context_of(_asked(options), start)
+    context = context_of(check_options(options, [SPLIT]), start)
     answers = _answers(context, options, progress, compiler, {p: c.new for p, c in result.changes.items()})
     units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
     for answer in answers:
@@ -115,21 +116,6 @@ def _in_old_text(finding: Finding, edits: Sequence[Edit]) -> Finding:
 
     moved = tuple(replace(e, start=old(e.start), end=old(e.end), rank=e.rank + 100) for e in finding.edits)
     return replace(finding, edits=moved, start=old(finding.start), end=old(finding.end))
-
-
-def _asked(options: MigrateOptions) -> CheckOptions:
-    return CheckOptions(
-        paths=options.paths,
-        modules=options.modules,
-        select=(SPLIT,),
-        cache=options.cache,
-        include_dirs=options.include_dirs,
-        defines=options.defines,
-        arch=options.arch,
-        exclude=options.exclude,
-        force_exclude=options.force_exclude,
-        rule_files=options.rule_files,
-    )
 
 
 @dataclass(frozen=True)
@@ -195,7 +181,7 @@ def _answer(bench: _Bench, path: str) -> _Answer | None:
         devices = list(dict.fromkeys(spec for spec in bench.closures.specs(path) if spec.device))
         if not devices:
             return None
-        reach = _reach(bench, path, devices[0])
+        reach = reach_of(bench.graph, bench.read, path, devices[0].include_dirs)
         split = split_of(data, reach)
         if isinstance(split, str):
             return _refused(source, split)
@@ -231,16 +217,6 @@ def _own_names(data: bytes, reach: Reach) -> frozenset[bytes]:
     own = {m[1] for text in texts for m in re.finditer(rb"\b(?:void|auto|int|hipError_t)\s+(\w+)\s*\(", text)}
     foreign = {m[1] for text in texts for m in re.finditer(rb"\b(?:ck_tile|ck)\s*::\s*(\w+)", text)}
     return frozenset(own - foreign)
-
-
-def _reach(bench: _Bench, path: str, spec: TuSpec) -> Reach:
-    reached = {}
-    for include in bench.graph.includes(path):
-        spelled = f"<{include.spelled}>" if include.angled else f'"{include.spelled}"'
-        found = bench.graph.resolve(path, include, spec.include_dirs)
-        files = bench.graph.closure(found, spec.include_dirs) if found else (include.spelled,)
-        reached[spelled] = frozenset(files)
-    return Reach(bench.read, reached, bench.graph.is_file)
 
 
 def _lines(closures: Closures, path: str) -> int:

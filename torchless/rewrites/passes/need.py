@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from torchless.facts.includes import IncludeGraph
 from torchless.rewrites.passes.items import Item, UnreadableError, What, device_macros, items_of
 from torchless.rewrites.std_headers import used_headers
 from torchless.text.lexer import Kind, code_tokens, lex
@@ -41,6 +42,17 @@ class Reach:
     read: Callable[[str], bytes]
     reached: Mapping[str, frozenset[str]]
     inside: Callable[[str], bool]
+
+
+def reach_of(graph: IncludeGraph, read: Callable[[str], bytes], path: str, include_dirs: Sequence[str]) -> Reach:
+    """What each include of the file ``path`` brings."""
+    reached = {}
+    for include in graph.includes(path):
+        spelled = f"<{include.spelled}>" if include.angled else f'"{include.spelled}"'
+        found = graph.resolve(path, include, include_dirs)
+        files = graph.closure(found, include_dirs) if found else (include.spelled,)
+        reached[spelled] = frozenset(files)
+    return Reach(read, reached, graph.is_file)
 
 
 @dataclass(frozen=True)
