@@ -51,6 +51,18 @@ def test_condition_of_an_allocation() -> None:
     assert condition(body, params=params) == "lse"
 
 
+def test_early_returns_count_where_python_would_raise() -> None:
+    params = "torch::Tensor& x, std::optional<torch::Tensor> y, int n, int m"
+    body = "if (n == 0) { return; } if (m == 0) { return; } auto o = torch::empty({m / n}, x.options());"
+    assert condition(body, params=params) == "n != 0"
+    body = "if (!y) return; if (n == 0) return; auto o = torch::empty_like(y.value());"
+    assert condition(body, params=params) == "y is not None"
+    body = "if (n == 0) return; auto o = torch::empty({m, n}, x.options());"
+    assert condition(body, params=params) == "True"
+    body = "for (;;) { if (n == 0) return; } auto o = torch::empty({m / n}, x.options());"
+    assert "returns before it" in condition(body, params=params)
+
+
 FOLLOWED = """
 template <typename X, typename Y> CK_TILE_HOST_DEVICE constexpr auto divide_ceil(X x, Y y) { return (x + y - 1) / y; }
 CK_TILE_DEVICE int on_device(int n) { return n; }

@@ -213,11 +213,13 @@ def read_condition(source: Source, index: int, names: Mapping[str, str] | None =
     """The condition under which the token ``index`` is reached within its function; text "True" when it always is.
 
     Counted are the ``if`` statements and conditional expressions around it, and ``x.value_or(...)``, whose argument is
-    of use only where x holds nothing. Not counted is what returns early before it.
+    of use only where x holds nothing. What returns early before it counts where Python would raise otherwise: where the
+    allocation divides by a parameter, or reads one that may be missing, and the early return is about that parameter.
     """
     offset = source.view.tokens[index].start
     try:
-        condition = condition_at(_frame(source, index, names), index)
+        frame = _frame(source, index, names)
+        condition = condition_at(frame, index, _fragile(frame, source, index))
         return _translation(condition.text.text, condition.uses, names, offset)
     except Refused as refused:
         return Untranslatable(refused.reason, refused.offset)
@@ -250,6 +252,24 @@ def _made(frame: Frame, index: int, opener: int, owner_first: int, size: str) ->
     if size:
         arguments.insert(0, Array((Scalar(Text(size), LONG, LONG.low, LONG.high),)))
     return factories.made_by(word, arguments, frame, offset, owner)
+
+
+def _fragile(frame: Frame, source: Source, index: int) -> frozenset[str]:
+    """Parameters for some values of which the allocation at ``index``, or what else stands there, raises in Python."""
+    opener = index + 1
+    if opener not in source.file.scopes.pair:
+        return frozenset()
+    try:
+        made = _made(frame, index, opener, _owner_start(source, index), "")
+        return factories.words(made, source.view.tokens[index].start)[2].fragile
+    except Refused:
+        return frozenset()
+
+
+def _owner_start(source: Source, index: int) -> int:
+    """Where the tensor starts whose member the factory at ``index`` is, -1 for a free function."""
+    is_member = source.view.tokens[index - 1].text in (b".", b"->")
+    return postfix_start(source.view, index) if is_member else -1
 
 
 def _said(term: Term, offset: int) -> tuple[str, Uses]:

@@ -375,6 +375,8 @@ def _divide(operator: str, a: Scalar, b: Scalar, kind: CType, offset: int) -> Sc
     uses = a.uses | b.uses
     if b.constant == 0:
         raise Refused("it divides by zero", offset)
+    if b.low <= 0 <= b.high:
+        uses |= Uses(fragile=b.uses.parameters)
     if a.constant is not None and b.constant is not None:
         q = _quotient(a.constant, b.constant)
         return constant(q if operator == "/" else a.constant - q * b.constant, kind)

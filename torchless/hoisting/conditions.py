@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from torchless.facts.typing import postfix_start
 from torchless.hoisting.arithmetic import unary
+from torchless.hoisting.following import inside
 from torchless.hoisting.frames import Frame
 from torchless.hoisting.terms import TRUE, Optional, Refused, Scalar, both
+from torchless.hoisting.writes import in_lambda
 from torchless.rewrites.scopes import Block, BlockKind
 from torchless.rewrites.statements import Statement, statements
 
 
-def condition_at(frame: Frame, index: int) -> Scalar:
+def condition_at(frame: Frame, index: int, fragile: frozenset[str] = frozenset()) -> Scalar:
     """What the ``if`` statements, conditional expressions and ``value_or`` around the token ``index`` ask for.
 
-    What returns early before it does not count. Raises Refused for loops, lambdas, && and ||, and what cannot be said.
+    What returns early before it counts where its condition reads a parameter out of ``fragile``. Raises Refused for
+    loops, lambdas, && and ||, and what cannot be said.
     """
     scopes, function = frame.file.scopes, frame.function
     assert function is not None
@@ -34,10 +37,39 @@ def condition_at(frame: Frame, index: int) -> Scalar:
                 raise Refused("it stands in a macro or a lambda", offset)
             break
         for statement in statements(scopes, block.open + 1, block.close - 1):
+            if statement.last < index and fragile:
+                out = both(out, _unless_left(frame, statement, fragile, offset))
             if statement.first <= index <= statement.last:
                 within = inner is not None and inner.kind is not BlockKind.INITIALIZER
                 out = both(out, _in_statement(frame, statement, index, within=within))
     return out
+
+
+def _unless_left(frame: Frame, statement: Statement, fragile: frozenset[str], offset: int) -> Scalar:
+    """What has to hold for ``statement`` not to return, as far as ``fragile`` parameters have a say in it."""
+    scopes = frame.file.scopes
+    tokens = scopes.tokens
+    returns = [
+        i
+        for i in range(statement.first, statement.last + 1)
+        if tokens[i].text == b"return" and not in_lambda(scopes, i, statement.first)
+    ]
+    if not returns:
+        return TRUE
+    ends = []
+    for branch in statement.branches if statement.word == "if" else ():
+        found = statements(scopes, *inside(tokens, branch))
+        ends.append(bool(found) and found[-1].word == "return")
+        if ends[-1]:
+            returns = [i for i in returns if i != found[-1].first]
+    if returns or not any(ends):
+        raise Refused("it may raise where the function returns before it, which is not followed", offset)
+    condition = frame.condition(statement.condition + 1, scopes.pair[statement.condition] - 1)
+    if not condition.uses.parameters & fragile:
+        return TRUE
+    if all(ends) and len(ends) == 2:
+        raise Refused("it is never reached", offset)
+    return unary("!", condition, offset) if ends[0] else condition
 
 
 def _in_statement(frame: Frame, statement: Statement, index: int, *, within: bool) -> Scalar:

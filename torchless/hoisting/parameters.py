@@ -21,10 +21,23 @@ from torchless.hoisting.terms import (
     Refused,
     Rest,
     Scalar,
+    Tensor,
     Term,
     Uses,
     truth,
 )
+
+
+def fragile(term: Term, name: str) -> Term:
+    """``term``, which Python does not have where the optional parameter ``name`` is None."""
+    more = Uses(fragile=frozenset({name}))
+    if isinstance(term, Scalar | DType | Device):
+        return replace(term, uses=term.uses | more)
+    if isinstance(term, Tensor):
+        return parameter_tensor(term.text.text, term.uses | more) if term.text is not None else term
+    if isinstance(term, Array):
+        return Array(tuple(replace(p, uses=p.uses | more) for p in term.parts))
+    return term
 
 
 def parameter_term(name: str, python: str, spelled: str, template: Sequence[str], offset: int) -> Term:
@@ -39,6 +52,7 @@ def parameter_term(name: str, python: str, spelled: str, template: Sequence[str]
     kind = coercion.kind_of(spelled)
     if kind == "optional":
         held = parameter_term(name, python, coercion.strip(coercion.optional_of(spelled)), template, offset)
+        held = fragile(held, name)
         return Optional(held, truth(binary("is not", text, Text("None")), uses))
     if kind == "tensor":
         return parameter_tensor(python, uses)

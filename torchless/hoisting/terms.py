@@ -36,7 +36,8 @@ class Uses:
     """What a piece of Python needs around it.
 
     ``parameters``: C++ names of the parameters it reads; ``helpers``: names out of hoisting/helpers.py; ``imports``:
-    modules, and names of the project that it mentions (``torch``, ``math``, ``dtypes``); ``builtins``: Python's own.
+    modules, and names of the project that it mentions (``torch``, ``math``, ``dtypes``); ``builtins``: Python's own;
+    ``fragile``: parameters with values for which it raises (a divisor, an optional that holds nothing).
     """
 
     parameters: frozenset[str] = frozenset()
@@ -44,6 +45,7 @@ class Uses:
     imports: frozenset[str] = frozenset()
     builtins: frozenset[str] = frozenset()
     assumptions: frozenset[Assumption] = frozenset()
+    fragile: frozenset[str] = frozenset()
 
     def __or__(self, other: Uses) -> Uses:
         return Uses(
@@ -52,6 +54,7 @@ class Uses:
             self.imports | other.imports,
             self.builtins | other.builtins,
             self.assumptions | other.assumptions,
+            self.fragile | other.fragile,
         )
 
 
