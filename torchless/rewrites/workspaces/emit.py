@@ -10,7 +10,7 @@ from torchless.text.lexer import Token
 from torchless.text.source import SourceFile
 
 NAME = "StreamWorkspace"
-HEADERS = ("<cstddef>", "<hip/hip_runtime.h>", "<map>", "<mutex>", "<stdexcept>", "<string>", "<utility>")
+HEADERS = ("<cstddef>", "<map>", "<mutex>", "<stdexcept>", "<string>", "<utility>")
 _TEMPLATE = """\
 // Device memory that is kept between calls: it grows on demand, each stream of each device has its own.
 class {name}
