@@ -31,6 +31,10 @@ CASES = [
      "torch.empty((n, 2, m), dtype=x.dtype, device=x.device)"),
     ("const auto& s = x.sizes(); auto& t = y; auto o = torch::empty({s[0], t.size(1)}, y.options());",
      "torch.empty((x.shape[0], y.shape[1]), dtype=y.dtype, device=y.device)"),
+    ("auto d = x.sizes().slice(0, x.dim() - 1).vec(); d.push_back(n); auto o = torch::empty(d, x.options());",
+     "torch.empty((*x.shape[:-1], n), dtype=x.dtype, device=x.device)"),
+    ("auto d = x.sizes(); auto o = torch::empty({d[d.size() - 1], at::ceil_div(n, 4)}, x.options());",
+     "torch.empty((x.shape[-1], _truncated_quotient(n + 4 - 1, 4)), dtype=x.dtype, device=x.device)"),
     ("const int b = x.size(0); const int k = (b + 127) / 128; auto o = torch::empty({k}, y.options());",
      "torch.empty(((x.shape[0] + 127) // 128,), dtype=y.dtype, device=y.device)"),
 ]  # fmt: skip

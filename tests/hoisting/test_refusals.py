@@ -119,6 +119,14 @@ def test_names_that_are_keywords() -> None:
     assert allocation(body, params="torch::Tensor& x, int lambda") == "refused: `lambda` is no name in Python"
 
 
+def test_template_parameters() -> None:
+    before = "void other() { using T = double; }\nstruct S { using T = float; };\ntemplate <typename T>"
+    for size in ("sizeof(T)", "T(3)", "static_cast<T>(n)"):
+        assert allocation(f"auto o = torch::empty({{(int64_t){size}}}, x.options());", before=before).startswith(
+            "refused"
+        )
+
+
 CONDITIONS = [
     ("for (int i = 0; i < n; i++) { auto o = torch::empty_like(x); }", "it stands in a for"),
     ("auto run = [&] { auto o = torch::empty_like(x); };", "in a macro or a lambda"),

@@ -181,7 +181,13 @@ def _definitions(file: File) -> Iterator[tuple[str, Definition]]:
             if first not in seen:
                 seen.add(first)
                 yield from _constants(file, first)
-        elif not token.directive and token.text == b"using" and i + 3 < len(tokens) and tokens[i + 2].text == b"=":
+        elif (
+            not token.directive
+            and token.text == b"using"
+            and _outside(scopes, i)
+            and i + 3 < len(tokens)
+            and tokens[i + 2].text == b"="
+        ):
             end = next((j for j in range(i + 3, min(len(tokens), i + 80)) if tokens[j].text == b";"), -1)
             if end > 0:
                 name = _text(tokens[i + 1])

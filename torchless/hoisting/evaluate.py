@@ -136,8 +136,28 @@ def _index(node: Index, names: Names) -> Term:
     if isinstance(found, Tensor):
         raise Refused("an element of a tensor needs its contents", node.offset)
     if isinstance(found, Array):
+        from_end = _from_end(node)
+        if from_end:
+            return sizes.element(found, constant(-from_end), node.offset, wraps=True)
         return sizes.element(found, scalar(node.index, names), node.offset, wraps=False)
     raise Refused("what is indexed here is not known", node.offset)
+
+
+def _from_end(node: Index) -> int:
+    """k of ``sizes[sizes.size() - k]``, 0 for another index."""
+    index = node.index
+    if not isinstance(index, Binary) or index.operator != "-" or not isinstance(index.right, Number):
+        return 0
+    call, owner = index.left, node.object
+    same = (
+        isinstance(call, Call)
+        and isinstance(call.callee, Member)
+        and isinstance(call.callee.object, Name)
+        and isinstance(owner, Name)
+        and call.callee.object.text == owner.text
+        and call.callee.name == "size"
+    )
+    return int(index.right.value) if same else 0
 
 
 def _cast(node: Cast, names: Names) -> Term:

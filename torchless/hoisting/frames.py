@@ -99,7 +99,7 @@ class Frame:
         plain = coercion.strip(spelled)
         plain = self.types.get(plain, plain)
         for _ in range(DEEPEST):
-            if is_builtin(plain) or coercion.kind_of(plain) or plain in self.hidden:
+            if is_builtin(plain) or coercion.kind_of(plain) or plain in self.template():
                 break
             found = {d.type for d in self.definitions.of(plain, self.owner) if isinstance(d, Alias)}
             if len(found) != 1:

@@ -131,6 +131,9 @@ def array_member(array: Array, name: str, arguments: Sequence[Term], offset: int
         return element(array, as_index(arguments[0], offset), offset, wraps=False)
     if name == "slice" and len(arguments) == 2:
         start, count = (as_index(a, offset).constant for a in arguments)
+        all_but_last = as_index(arguments[1], offset).text.text == f"{length(array).text.text} - 1"
+        if start == 0 and count is None and all_but_last:
+            return Array(with_element(array, -1, constant(0), offset).parts[:-1])
         if start is not None and count is not None and start >= 0 and count >= 0:
             return head(tail(array, start, offset) if start else array, count, offset)
     raise Refused(f"`{name}` of sizes is not known here", offset)

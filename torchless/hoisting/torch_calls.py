@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torchless.hoisting import coercion, factories
+from torchless.hoisting import arithmetic, coercion, factories
 from torchless.hoisting.arithmetic import number_type
 from torchless.hoisting.members import TORCH, item_size
 from torchless.hoisting.names import Names
@@ -88,7 +88,7 @@ KNOWN = (
     frozenset(
         {"device_of", "dtype", "device", "typeMetaToScalarType", "scalarTypeToTypeMeta", "elementSize", "promote_types",
          "promoteTypes", "isFloatingType", "isComplexType", "size_to_dim_", "size_from_dim_", "TensorOptions",
-         "IntArrayRef", "Tensor", "Device"}
+         "IntArrayRef", "Tensor", "Device", "ceil_div", "round_up"}
     )
     | factories.LIKE
     | factories.FRESH
@@ -123,6 +123,8 @@ def framework_call(
         return held.device if isinstance(held, Tensor) else None
     if name in ("size_to_dim_", "size_from_dim_") and len(arguments) == 2:
         return _size_product(name, arguments, offset)
+    if name in ("ceil_div", "round_up") and len(arguments) == 2:
+        return _rounded_up(name, arguments, offset)
     if isinstance(first, DType):
         return _of_dtype(name, first, arguments, offset)
     return None
@@ -155,6 +157,16 @@ def _size_product(name: str, arguments: Sequence[Term], offset: int) -> Scalar:
         part = head if name == "size_to_dim_" else tail
         return product(part(array, count.low, offset), offset)
     raise Refused("the dimension that is meant is not known", offset)
+
+
+def _rounded_up(name: str, arguments: Sequence[Term], offset: int) -> Scalar | None:
+    """``at::ceil_div(a, b)`` and ``at::round_up(a, b)`` of one type. Source: ATen/ceil_div.h."""
+    a, b = arguments
+    if not isinstance(a, Scalar) or not isinstance(b, Scalar) or a.type != b.type or a.type.kind != "int":
+        return None
+    total = arithmetic.operate("-", arithmetic.operate("+", a, b, offset), arithmetic.constant(1), offset)
+    count = arithmetic.convert(arithmetic.operate("/", total, b, offset), a.type, offset)
+    return count if name == "ceil_div" else arithmetic.operate("*", count, b, offset)
 
 
 def device_from(arguments: Sequence[Term], offset: int) -> Device:
