@@ -231,6 +231,42 @@ def test_a_result_that_is_made_before_a_check_is_no_difference_where_the_check_f
     assert kinds(record(LAUNCH), record(made, zeroed, LAUNCH)) == [("memory", ""), ("memory", "")]
 
 
+def test_memory_that_stood_for_an_absent_tensor_may_go() -> None:
+    placeholder = {"event": "alloc", "name": "torch", "bytes": 0, "device": 0, "as": "@torch0"}
+    other = {**placeholder, "as": "@torch01"}
+    assert kinds(record(placeholder, LAUNCH), record(LAUNCH)) == [("memory", "placeholder")]
+    used = changed(args=[["out", "ptr:@torch0"], ["n", "i64:4"]])
+    assert ("memory", "") in kinds(record(placeholder, used), record(LAUNCH))
+    assert ("memory", "placeholder") in kinds(record(other, placeholder, used), record(placeholder, used))
+    assert kinds(record({**placeholder, "name": "hipMalloc"}, LAUNCH), record(LAUNCH)) == [("memory", "")]
+    assert kinds(record({**placeholder, "bytes": 4}, LAUNCH), record(LAUNCH)) == [("memory", "")]
+    assert kinds(record(LAUNCH), record(placeholder, LAUNCH)) == [("memory", "")]
+
+
+def test_a_launch_that_fails_alike_may_differ_in_the_rest() -> None:
+    failed = {"error": "hipErrorInvalidConfiguration", "why": "an empty grid or block"}
+    old = changed(grid=[4294967288, 1, 1], **{**failed, "why": "more than 2^32 - 1 threads in one dimension"})
+    assert kinds(record(old), record(changed(grid=[0, 1, 1], **failed))) == []
+    assert ("launch", "") in kinds(record(LAUNCH), record(changed(grid=[0, 1, 1], **failed)))
+    assert ("launch", "") in kinds(record(old), record(changed(error="hipErrorInvalidHandle", why="no such stream")))
+
+
+@pytest.mark.parametrize(
+    ("torch", "target"),
+    [
+        ("signed char", "i8"),
+        ("unsigned char", "u8"),
+        ("short int", "i16"),
+        ("int", "i32"),
+        ("long unsigned int", "u64"),
+    ],
+)
+def test_a_dtype_by_the_name_that_cxx_has_for_it(torch: str, target: str) -> None:
+    before, after = (refused(f"no output of {word}", "a.cu:3") for word in (torch, target))
+    assert kinds(before, after) == []
+    assert kinds(before, refused("no output of bf16", "a.cu:3")) == [("message", "")]
+
+
 def test_what_cannot_be_followed_is_not_compared() -> None:
     assert kinds(record(LAUNCH), refused("at::topk", outcome="missing")) == []
 

@@ -19,6 +19,7 @@ EXPLANATIONS = {
     "guard": "a device guard was added: work runs on the tensor's device, not on the caller's",
     "host-memory": "a kernel would have got a pointer into the CPU's memory: refused now",
     "earlier": "dtypes are checked before the first launch, not between two",
+    "placeholder": "a tensor of no elements that stood for an absent one, and that nothing touched, is not made",
 }
 
 
@@ -49,6 +50,15 @@ def accepted_event(call: Call, field: str, before: Event, after: Event) -> str:
     if field == "error" and wrong_stream([after]):
         return "stream"
     return ""
+
+
+def accepted_loss(lost: Event, before: Sequence[Event]) -> str:
+    """The convention by which an event may be gone, "" for none; ``before`` are all that there were."""
+    if lost.get("event") != "alloc" or lost.get("name") != "torch" or lost.get("bytes"):
+        return ""
+    name = re.compile(rf"{re.escape(str(lost.get('as')))}(?![\w])")
+    touched = any(name.search(str(value)) for event in before if event is not lost for value in event.values())
+    return "" if touched else "placeholder"
 
 
 def wrong_stream(events: Sequence[Event]) -> bool:

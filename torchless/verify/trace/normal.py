@@ -27,20 +27,20 @@ _TYPES = {
 _TYPE_OF = {name: short for short, names in _TYPES.items() for name in names}
 _TYPE = re.compile(r"(?<![\w:])(?:" + "|".join(sorted(map(re.escape, _TYPE_OF), key=len, reverse=True)) + r")(?![\w:])")
 
-# Dtypes in messages: torch's ScalarType, Python's and the target's words.
+# Dtypes in messages: torch's ScalarType and TypeMeta, Python's and the target's words.
 _DTYPES = {
     "fp64": ("Double", "float64", "double"),
     "fp32": ("Float", "float32", "float"),
     "fp16": ("Half", "float16", "half"),
     "bf16": ("BFloat16", "bfloat16"),
-    "i64": ("Long", "int64"),
-    "i32": ("Int", "int32"),
-    "i16": ("Short", "int16"),
-    "i8": ("Char", "int8"),
-    "u8": ("Byte", "uint8"),
-    "u16": ("UInt16", "uint16"),
-    "u32": ("UInt32", "uint32"),
-    "u64": ("UInt64", "uint64"),
+    "i64": ("Long", "int64", "long int"),
+    "i32": ("Int", "int32", "int"),
+    "i16": ("Short", "int16", "short int"),
+    "i8": ("Char", "int8", "signed char"),
+    "u8": ("Byte", "uint8", "unsigned char"),
+    "u16": ("UInt16", "uint16", "short unsigned int"),
+    "u32": ("UInt32", "uint32", "unsigned int"),
+    "u64": ("UInt64", "uint64", "long unsigned int"),
     "fp8": ("Float8_e4m3fnuz", "Float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3fn"),
     "fp8_e8m0": ("Float8_e8m0fnu", "float8_e8m0fnu"),
     "fp4x2": ("Float4_e2m1fn_x2", "float4_e2m1fn_x2"),

@@ -11,6 +11,7 @@ from torchless.verify.trace.inputs import dense, resized, tensor, tensors_of, wi
 from torchless.verify.trace.model import Call, Difference, Record, Signature, TensorInput, Value
 
 ROUNDS = 20
+AT_ONCE = 12
 
 Observe = Callable[[Sequence[Call]], list[tuple[list[Difference], Record, Record]]]
 """Makes calls on both sides: for each the differences, and the records before and after."""
@@ -29,14 +30,24 @@ def shrink(
         candidates = sorted({c: None for c in simpler(call, signature) if fits(c) and cost(c) < cost(call)}, key=cost)
         if not candidates:
             break
-        for candidate, (differences, old, new) in zip(candidates, observe(candidates), strict=True):
+        smaller = _first(candidates, wanted, observe)
+        if smaller is None:
+            break
+        call, found, before, after = smaller
+    return call, found, before, after
+
+
+def _first(
+    candidates: Sequence[Call], wanted: Difference, observe: Observe
+) -> tuple[Call, Difference, Record, Record] | None:
+    """The first of some calls that shows the difference. They are made a few at a time: often an early one does."""
+    for start in range(0, len(candidates), AT_ONCE):
+        some = candidates[start : start + AT_ONCE]
+        for candidate, (differences, before, after) in zip(some, observe(some), strict=True):
             same = _same(differences, wanted)
             if same is not None:
-                call, found, before, after = candidate, same, old, new
-                break
-        else:
-            break
-    return call, found, before, after
+                return candidate, same, before, after
+    return None
 
 
 def cost(call: Call) -> tuple[int, int, int]:
