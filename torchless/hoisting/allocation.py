@@ -13,10 +13,10 @@ from functools import cache
 from torchless.facts.flags import STUB_PREFIX, STUBS
 from torchless.facts.typing import FileView, canonical, postfix_start, qualified_start
 from torchless.hoisting import factories
-from torchless.hoisting.arithmetic import LONG
 from torchless.hoisting.conditions import condition_at
 from torchless.hoisting.definitions import Definitions, File
 from torchless.hoisting.frames import Frame
+from torchless.hoisting.number_types import LONG
 from torchless.hoisting.python import Text
 from torchless.hoisting.sizes import shape_text
 from torchless.hoisting.terms import (

@@ -6,6 +6,7 @@ import re
 
 from torchless.hoisting import arithmetic
 from torchless.hoisting.factories import as_array
+from torchless.hoisting.number_types import number_type
 from torchless.hoisting.terms import (
     TRUE,
     Array,
@@ -54,7 +55,7 @@ def kind_of(spelled: str) -> str:
     """A word for a type without specifiers: number, tensor, optional, string, array, dtype, options ..., ""."""
     last = spelled.rpartition("::")[2]
     root = spelled.partition("::")[0] if "::" in spelled else ""
-    if arithmetic.number_type(_LIBRARY_TYPES.get(spelled, spelled)) is not None:
+    if number_type(_LIBRARY_TYPES.get(spelled, spelled)) is not None:
         return "number"
     if spelled in ("auto", "decltype(auto)"):
         return "auto"
@@ -115,7 +116,7 @@ def coerce(term: Term, spelled: str, offset: int) -> Term:
     if kind == "auto":
         return term
     if kind == "number":
-        target = arithmetic.number_type(number_of(spelled))
+        target = number_type(number_of(spelled))
         assert target is not None
         if isinstance(term, Scalar):
             return arithmetic.convert(term, target, offset)

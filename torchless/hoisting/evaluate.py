@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from torchless.hoisting import arithmetic, coercion, factories, members, sizes, std_calls, torch_calls
-from torchless.hoisting.arithmetic import ULONG, constant, number_type
+from torchless.hoisting.arithmetic import constant
 from torchless.hoisting.choices import equal, select
 from torchless.hoisting.names import Names, asks_device
 from torchless.hoisting.nodes import (
@@ -25,6 +25,7 @@ from torchless.hoisting.nodes import (
     Ternary,
     Unary,
 )
+from torchless.hoisting.number_types import ULONG, number_type
 from torchless.hoisting.terms import (
     FALSE,
     TRUE,

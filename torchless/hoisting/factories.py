@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torchless.hoisting import arithmetic
 from torchless.hoisting.members import TORCH
 from torchless.hoisting.names import Names
+from torchless.hoisting.number_types import LONG
 from torchless.hoisting.python import Text, string
 from torchless.hoisting.sizes import shape_text
 from torchless.hoisting.terms import (
@@ -111,7 +112,7 @@ def as_array(term: Term, offset: int) -> Array:
 def _size(term: Term, offset: int) -> Scalar:
     if not isinstance(term, Scalar) or term.type.kind not in ("int", "bool"):
         raise Refused("a size that is no integer", offset)
-    value = arithmetic.convert(term, arithmetic.LONG, offset)
+    value = arithmetic.convert(term, LONG, offset)
     if term.type.kind == "bool" and term.constant is None:
         text = Text(f"int({term.text.text})")
         return replace(value, text=text, uses=value.uses | Uses(builtins=frozenset({"int"})))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from torchless.hoisting import arithmetic
-from torchless.hoisting.arithmetic import INT8, LONG, ULONG, constant
+from torchless.hoisting.arithmetic import constant
 from torchless.hoisting.choices import select
+from torchless.hoisting.number_types import INT8, LONG, ULONG
 from torchless.hoisting.python import Text, attribute, binary, call
 from torchless.hoisting.sizes import array_member, as_index, element, length, product, size_value
 from torchless.hoisting.terms import (

@@ -8,8 +8,8 @@ from dataclasses import replace
 from keyword import iskeyword
 
 from torchless.hoisting import coercion
-from torchless.hoisting.arithmetic import number_type
 from torchless.hoisting.members import parameter_tensor
+from torchless.hoisting.number_types import number_type
 from torchless.hoisting.python import Text, binary
 from torchless.hoisting.terms import (
     STRING,

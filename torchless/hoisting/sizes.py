@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from torchless.hoisting import arithmetic
-from torchless.hoisting.arithmetic import LONG, ULONG, constant
+from torchless.hoisting.arithmetic import constant
+from torchless.hoisting.number_types import LONG, ULONG
 from torchless.hoisting.python import Level, Text, binary, call, subscript, tuple_of
 from torchless.hoisting.terms import Array, Refused, Rest, Scalar, Term, Uses
 

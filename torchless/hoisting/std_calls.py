@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from torchless.hoisting import arithmetic, coercion
-from torchless.hoisting.arithmetic import LONG, constant, number_type
+from torchless.hoisting.arithmetic import constant
 from torchless.hoisting.names import Names
+from torchless.hoisting.number_types import LONG, number_type
 from torchless.hoisting.python import Level, Text, call
 from torchless.hoisting.sizes import MATH, array_member
 from torchless.hoisting.terms import (

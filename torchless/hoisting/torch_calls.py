@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from torchless.hoisting import arithmetic, coercion, factories
-from torchless.hoisting.arithmetic import number_type
 from torchless.hoisting.members import TORCH, item_size
 from torchless.hoisting.names import Names
+from torchless.hoisting.number_types import number_type
 from torchless.hoisting.python import Text, attribute, call, string
 from torchless.hoisting.sizes import head, product, tail
 from torchless.hoisting.terms import (

@@ -15,6 +15,7 @@ from torchless.hoisting.declared import Declared, declares
 from torchless.hoisting.following import inside
 from torchless.hoisting.locals import Local
 from torchless.hoisting.nodes import Name
+from torchless.hoisting.number_types import LONG
 from torchless.hoisting.terms import Array, Refused, Scalar, Term
 from torchless.hoisting.writes import Write, in_lambda, writes
 from torchless.rewrites.scopes import BlockKind
@@ -267,7 +268,7 @@ class _Tracer:
         value = self.frame.evaluate(first, last)
         if not isinstance(value, Scalar):
             raise Refused(f"an element of `{self.name}` is not known", offset)
-        return arithmetic.convert(value, arithmetic.LONG, offset)
+        return arithmetic.convert(value, LONG, offset)
 
 
 _CHECKS = frozenset({b"TORCH_CHECK", b"AITER_CHECK", b"TORCH_INTERNAL_ASSERT"})
