@@ -16,7 +16,7 @@ PREFIX = "aiter/ops/"
 MODULES = {
     f"{rule.code}-{number}": text
     for rule in load_rules().rules
-    if rule.code in ("TL280", "TL281", "TL282", "TL720", "TL721")
+    if rule.code in ("TL280", "TL281", "TL282", "TL283", "TL720", "TL721")
     for number, example in enumerate(rule.examples, 1)
     if not example.keeps
     for path, text in example.after.items()
@@ -144,3 +144,30 @@ def test_addresses_are_those_of_tensors_that_live(calls: Calls) -> None:
     handles = [torch.zeros(4, dtype=torch.uint8) for _ in range(3)]
     load(MODULES["TL282-1"])["open_handles"](1, handles)
     assert calls.made[-1] == ("open_handles", (1, [t.data_ptr() for t in handles]))
+
+
+class Generator:
+    """Stands in for a generator on the GPU."""
+
+    seed, offset = (1 << 64) - 5, 8
+
+    def initial_seed(self) -> int:
+        return self.seed
+
+    def get_offset(self) -> int:
+        return self.offset
+
+    def set_offset(self, offset: int) -> None:
+        self.offset = offset
+
+
+def test_the_generator_goes_on_by_what_the_launch_counts(calls: Calls) -> None:
+    draw = load(MODULES["TL283-1"])["draw"]
+    generator = Generator()
+    calls.answers["draw_philox_increment"] = 6
+    draw(torch.empty(3, 2), generator)
+    assert calls.made[0] == ("draw_philox_increment", (6, 3))
+    name, (_, seed, offset, _) = calls.made[1]
+    assert (name, seed, offset, generator.offset) == ("draw", -5, 8, 16)
+    draw(torch.empty(0, 2), generator)
+    assert (len(calls.made), generator.offset) == (2, 16)

@@ -180,7 +180,7 @@ def _explained(findings: Iterable[Finding], reading: Reading, contracts: Contrac
     ]
     out = []
     for finding in findings:
-        reason = next((r for a, b, r in bodies if finding.code == "TL490" and a <= finding.start < b), "")
+        reason = next((r for a, b, r in bodies if finding.code in ("TL490", "TL491") and a <= finding.start < b), "")
         out.append(replace(finding, message=f"{finding.message} ({reason})") if reason else finding)
     return out
 

@@ -16,7 +16,7 @@ from torchless.printed.mapping import spans_in
 from torchless.project.model import BindingRow, Module, PyOp
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
-from torchless.rewrites.binding_rows import new_arguments, new_rows
+from torchless.rewrites.binding_rows import new_arguments, new_rows, seed_and_offset
 from torchless.rewrites.bindings import binding_defaults, stream_setters
 from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
@@ -24,6 +24,7 @@ from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
 from torchless.rewrites.returns.handing_back import added_names
 from torchless.rewrites.returns.model import Contracts
+from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.selection import is_header
 from torchless.text.source import SourceFile
 from torchless.units.build import Group, rows_of_module
@@ -239,15 +240,19 @@ def _new_arguments(
     source: SourceFile, row: BindingRow, seen: Sequence[FunctionFact], contracts: Contracts
 ) -> list[Finding]:
     """What the row of a function that gets parameters has to name."""
-    found = {c for f in seen if (c := contracts.by_key.get((f.name, len(f.params)))) is not None and c.added}
+    kept = (contracts.by_key.get((f.name, len(f.params))) for f in seen)
+    found = {c for c in kept if c is not None and (c.added or c.queries)}
     if len(found) != 1:
         return []
     (contract,) = found
     names = added_names(contract, [arg.name for arg in row.args])
     added = [(0, names[a.name], a.condition is not None) for a in contract.outputs]
     added += [(contract.at, names[a.name], a.condition is not None) for a in contract.scratch]
-    finding = new_arguments(source, row, added, contract.key[1])
+    finding = new_arguments(source, row, added, contract.key[1]) if added else None
     out = [finding] if finding is not None else []
+    if contract.philox is not None:
+        drawn = seed_and_offset(source, row, contract.philox.position, (SEED, OFFSET))
+        out += [drawn] if drawn is not None else []
     if contract.queries:
         out.append(new_rows(source, row, [(q.name, q.parameters) for q in contract.queries]))
     return out

@@ -73,6 +73,9 @@ def ledger(
     if "TL282" in by_code:
         text = "of lists of tensors only the addresses are passed: what they hold is not checked, and must stay alive"
         out.append(LedgerEntry("lifetime", text, *first("TL282")))
+    if "TL283" in by_code:
+        text = "Python draws seed and offset, without the generator's lock; a captured graph keeps those of its capture"
+        out.append(LedgerEntry("generator", text, *first("TL283")))
     zeroed = [f for f in by_code.get("TL281", ()) if " is zeroed, since " in f.message]
     out += [LedgerEntry("zeroed", f.message.partition("; ")[2], f.path) for f in zeroed]
     gone = [f for f in by_code.get("TL720", ()) if f.message.endswith("is gone")]

@@ -36,6 +36,21 @@ def new_arguments(
     return Finding(CODE, message, row.path, row.start, end, edits=tuple(edits))
 
 
+def seed_and_offset(source: SourceFile, row: BindingRow, position: int, names: Sequence[str]) -> Finding | None:
+    """TL721 for the argument at ``position`` that becomes two integers; None where the row names no arguments."""
+    if not row.args:
+        return None
+    spans = _argument_spans(source, row)
+    if position >= len(spans):
+        advice = "name all of the row's arguments, or none"
+        text = f"{row.name} does not name its generator"
+        return Finding(CODE, text, row.path, row.start, row.end, Tier.DISPLAY, blocks=True, help=advice)
+    start, end = spans[position]
+    new = ", ".join(f'py::arg("{name}") = 0' for name in names).encode()
+    edit = Edit(source.path, start, end, new, CODE)
+    return Finding(CODE, f"{row.name} gets {' and '.join(names)}", row.path, start, end, edits=(edit,))
+
+
 def new_rows(source: SourceFile, row: BindingRow, queries: Sequence[tuple[str, Sequence[str]]]) -> Finding:
     """TL721 for functions beside that of ``row``, each (name, its parameters), which get rows in front of it."""
     data = source.data

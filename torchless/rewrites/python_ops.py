@@ -70,10 +70,8 @@ def develop_flags(
 
 def _is_split(op: PyOp, contract: Contract) -> bool:
     """Whether the op needs a function around it: it returns something, or Python makes something for it."""
-    return (
-        bool(contract.added or contract.fills or contract.fallback or contract.addresses)
-        or annotation_kind(op.returns) is not Kind.NONE
-    )
+    changed = contract.added or contract.fills or contract.fallback or contract.addresses or contract.philox
+    return bool(changed) or annotation_kind(op.returns) is not Kind.NONE
 
 
 def _split(
@@ -194,11 +192,14 @@ _REFUSED = {
 def op_blockers(op: PyOp, bound: Bound | None = None) -> list[Finding]:
     """Why ``op`` cannot become a develop op; empty when it can."""
     blockers = []
-    passed = bound.contract.addresses if bound is not None and bound.contract is not None else ()
+    contract = bound.contract if bound is not None else None
+    passed = contract.addresses if contract is not None else ()
+    if contract is not None and contract.philox is not None:
+        passed = (*passed, contract.philox.position)
     for position, param in enumerate(op.params):
         kind = annotation_kind(param.annotation)
         if position in passed:
-            continue  # Python passes the addresses
+            continue  # Python passes addresses, or seed and offset
         if kind in _REFUSED:
             code, reason, advice = _REFUSED[kind]
             spelled = f" ({param.annotation})" if param.annotation else ""

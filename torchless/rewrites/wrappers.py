@@ -41,6 +41,7 @@ class Wrapping:
     ``scratch`` others, which stand last where the op has a function that says how to build it. ``otherwise`` is the
     expression that does the work where the op answers that it did not, or where one of the ``tensors`` of the public
     function has a dtype that C++ refuses. ``queries``: names and integer parameters of further ops that it calls.
+    ``advances``: it reads and advances a generator.
     """
 
     arguments: tuple[str, ...]
@@ -54,6 +55,7 @@ class Wrapping:
     otherwise: str = ""
     tensors: tuple[str, ...] = ()
     queries: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    advances: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,9 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
         head.append(lay_out(f"{decorator}\ndef f(): ...\n", style).removesuffix("def f(): ...\n"))
     edits = [_decorator_edit(file, op, function, head), _body_edit(file, function, raw, wrapping, style)]
     edits = _as_black(file, op, function, edits, style)
-    edits += _imports(file, [GUARD] if registered else [], wrapping.imports, around.guard)
-    edits += _helpers(file, wrapping.helpers, bool(wrapping.otherwise))
+    modules = sorted({*wrapping.imports, *(["torch"] if wrapping.advances or wrapping.otherwise else [])})
+    edits += _imports(file, [GUARD] if registered else [], modules, around.guard)
+    edits += _helpers(file, wrapping)
     if registered or op.function in around.guard.unregistered:
         edits += _unregister(around.guard, [*(name for name, _ in wrapping.queries), raw])
     message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
@@ -299,17 +302,36 @@ def {CONVERTS}(*tensors: torch.Tensor | None) -> bool:
 '''
 
 
-def _helpers(file: PyFile, names: Sequence[str], converts: bool) -> list[Edit]:
+ADVANCES = "_philox_seed_offset"
+_ADVANCES_SOURCE = f'''\
+def {ADVANCES}(
+    tensor: torch.Tensor, generator: torch.Generator | None, increment: int
+) -> tuple[int, int]:
+    """Seed and offset for a launch that counts ``increment`` on; the generator goes on behind it.
+
+    A graph that is captured keeps the two numbers of its capture.
+    """
+    if generator is None:
+        generator = torch.cuda.default_generators[tensor.device.index]
+    seed, offset = generator.initial_seed(), generator.get_offset()
+    generator.set_offset(offset + (increment + 3) // 4 * 4)
+    return seed - (seed >> 63 << 64), offset
+'''
+
+
+def _helpers(file: PyFile, wrapping: Wrapping) -> list[Edit]:
     """The helpers that the file has not got yet, behind its imports."""
     known = {node.name for node in file.tree.body if isinstance(node, ast.FunctionDef)}
     imports = [n for n in file.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
-    wanted = {helpers.function_name(name): helpers.SOURCES[name] for name in names}
-    if converts:
+    wanted = {helpers.function_name(name): helpers.SOURCES[name] for name in wrapping.helpers}
+    if wrapping.otherwise:
         wanted[CONVERTS] = _CONVERTS_SOURCE
+    if wrapping.advances:
+        wanted[ADVANCES] = _ADVANCES_SOURCE
     missing = sorted(wanted.keys() - known)
     if missing and not imports:
         raise NotSplit("its file has no import behind which a helper could stand")
-    order = sorted([*(helpers.function_name(name) for name in helpers.SOURCES), CONVERTS])
+    order = sorted([*(helpers.function_name(name) for name in helpers.SOURCES), CONVERTS, ADVANCES])
     out = []
     for name in missing:
         end = file.data.find(b"\n", file.span(imports[-1])[1]) + 1 or len(file.data)

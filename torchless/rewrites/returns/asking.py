@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torchless.hoisting.allocation import Source, Untranslatable, read_expression
 from torchless.hoisting.locals import Local, read_locals
+from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.reading import Giver, Reading, positions
 from torchless.rewrites.scopes import BlockKind
 from torchless.rewrites.statements import statements
@@ -69,7 +70,10 @@ def _written(work: _Work, first: int, last: int, depth: int) -> str:
     """The tokens as C++ over the query's own parameters; what Python can say becomes one."""
     tokens = work.reading.view.tokens
     out: list[str] = []
+    skip_to = first
     for i in range(first, last + 1):
+        if i < skip_to:
+            continue
         token = tokens[i]
         if i > first and token.start > tokens[i - 1].end:
             out.append(" ")
@@ -77,8 +81,15 @@ def _written(work: _Work, first: int, last: int, depth: int) -> str:
         if token.kind is not Kind.NAME or not _is_variable(work, i):
             out.append(word)
             continue
+        if tokens[i + 1].text == b"." and i + 2 <= last:
+            out.append(_dimension(work, i, depth))
+            skip_to = i + 3
+            continue
         names = {name: f"_arg{n}_" for name, n in positions(work.giver, tokens).items()}
         value = read_expression(work.source, i, i, names)
+        if not isinstance(value, Untranslatable) and value.text.isdigit():
+            out.append(value.text)
+            continue
         own = names.get(word)
         if not isinstance(value, Untranslatable) and not _is_tensor(work, word):
             if work.found.setdefault(word, value.text) != value.text:
@@ -90,6 +101,19 @@ def _written(work: _Work, first: int, last: int, depth: int) -> str:
             raise CannotAsk(f"{word} is neither a number that Python knows nor computed from such")
         out.append(f"({_written(work, *local.init, depth + 1)})")
     return "".join(out)
+
+
+def _dimension(work: _Work, index: int, depth: int) -> str:
+    """``grid.x`` of a ``dim3 grid(rows, columns);``: what it was made of, as wide as it is."""
+    tokens = work.reading.view.tokens
+    local = _local(work, index)
+    member = tokens[index + 2].text
+    if local is None or local.type != "dim3" or local.style != "(" or member not in (b"x", b"y", b"z"):
+        raise CannotAsk(f"{tokens[index].text.decode('latin-1')} is asked for more than a number")
+    spans = split_arguments(work.reading.scopes, local.init[0] - 1)
+    at = (b"x", b"y", b"z").index(member)
+    inner = _written(work, *spans[at], depth + 1) if at < len(spans) else "1"
+    return f"static_cast<uint32_t>({inner})"
 
 
 def _is_tensor(work: _Work, word: str) -> bool:

@@ -26,6 +26,7 @@ from torchless.rewrites.returns.model import (
     means_itself,
 )
 from torchless.rewrites.returns.passing_on import PassedOn, calls_of, pass_on
+from torchless.rewrites.returns.philox import Philox, lift_generator, takes_generator
 from torchless.rewrites.returns.reading import TENSOR_LIST, Giver, Key, Reading, Shape, positions
 
 _PENDING = "it hands on what a function gives that this tool cannot follow"
@@ -40,9 +41,11 @@ def settle(readings: Sequence[Reading], around: Surroundings) -> Contracts:
             if giver.body is not None:
                 definitions.setdefault(giver.key, []).append((reading, giver))
     lifted, sites, stuck = _lift_all(definitions, around)
+    philox, more_stuck = _generators(definitions, around)
+    stuck = {**stuck, **more_stuck}
     banned: dict[Key, str] = {}
     while True:
-        state = _rounds(readings, definitions, (lifted, sites), {**stuck, **banned}, around)
+        state = _rounds(readings, definitions, (lifted, sites, philox), {**stuck, **banned}, around)
         more = {key: reason for key, reason in _unreached(state, readings) if key not in banned}
         if not more:
             return state.contracts
@@ -76,6 +79,29 @@ def _lift_all(
     return lifted, sites, stuck
 
 
+def _generators(
+    definitions: Mapping[Key, Sequence[tuple[Reading, Giver]]], around: Surroundings
+) -> tuple[dict[Place, tuple[Philox, tuple[Edit, ...]]], dict[Key, str]]:
+    """The launchers that take a generator and can take a seed and an offset, and why others cannot."""
+    philox: dict[Place, tuple[Philox, tuple[Edit, ...]]] = {}
+    stuck: dict[Key, str] = {}
+    for key, found in definitions.items():
+        for reading, giver in found:
+            if takes_generator(reading, giver) < 0:
+                continue
+            try:
+                result = lift_generator(reading, giver, around.source(reading))
+            except CannotLift as reason:
+                stuck[key] = str(reason)
+                continue
+            if result is not None and len(found) == 1 and last_name(key) in around.bound:
+                philox[(giver.path, giver.fact.start)] = result
+            else:
+                stuck[key] = "Python does not call it, so it cannot pass a seed"
+    return philox, stuck
+
+
+Place = tuple[str, int]  # of a definition: its file, and the byte offset where it starts
 _FACTORIES = {name.encode() for name in factories.FRESH | factories.LIKE | factories.FOREIGN | factories.MEMBERS}
 
 
@@ -87,13 +113,16 @@ def _may_allocate(reading: Reading, giver: Giver) -> bool:
 def _rounds(
     readings: Iterable[Reading],
     definitions: Mapping[Key, Sequence[tuple[Reading, Giver]]],
-    found: tuple[Mapping[tuple[str, int], Lifted], Mapping[tuple[str, int], Sequence[Site]]],
+    found: tuple[
+        Mapping[Place, Lifted], Mapping[Place, Sequence[Site]], Mapping[Place, tuple[Philox, tuple[Edit, ...]]]
+    ],
     refused: Mapping[Key, str],
     around: Surroundings,
 ) -> State:
-    lifted, sites = found
+    lifted, sites, philox = found
     declared = {g.key for r in readings for g in r.givers if g.shape is not Shape.NONE}
     state = State(definitions, lifted, sites, around, _adding(definitions, {*lifted, *sites}))
+    state.philox = philox
     state.refused.update(dict.fromkeys(declared - definitions.keys(), "its definition was not seen"))
     state.refused.update(refused)
     state.concerned = {k for k in definitions if _concerns(state, k)}
@@ -131,6 +160,7 @@ def _concerns(state: State, key: Key) -> bool:
         giver.shape is not Shape.NONE
         or (giver.path, giver.fact.start) in state.lifted
         or (giver.path, giver.fact.start) in state.sites
+        or (giver.path, giver.fact.start) in state.philox
         or (TENSOR_LIST in giver.tensors and last_name(key) in state.around.bound)
         or any(True for _ in calls_of(reading, giver, state.adding))
         for reading, giver in found
@@ -173,11 +203,16 @@ def _decide(state: State, key: Key) -> bool:
     gives, added, fills, twin, fallback, addresses = answers[0]
     if any(answer != answers[0] for answer in answers):
         state.refused[key] = "its definitions give different things back"
-    elif added or fills or fallback or addresses or shape is not Shape.NONE:
+    elif added or fills or fallback or addresses or edits.keys() & state.philox.keys() or shape is not Shape.NONE:
         at = _scratch_position(state, key)
         asked = [state.lifted[place].queries for place in edits if place in state.lifted]
         queries = asked[0] if asked else ()
-        state.known[key] = Contract(key, shape, gives, added, fills, at, twin, fallback, queries, addresses)
+        generators = [state.philox[place] for place in edits if place in state.philox]
+        philox = generators[0][0] if generators else None
+        if philox is not None:
+            queries = (*queries, philox.query)
+            edits = {place: (*found, *state.philox[place][1]) for place, found in edits.items()}
+        state.known[key] = Contract(key, shape, gives, added, fills, at, twin, fallback, queries, addresses, philox)
         state.edits.update(edits)
     return True
 

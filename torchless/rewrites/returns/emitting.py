@@ -13,6 +13,8 @@ from torchless.rewrites.returns.lifting import CODE as LIFTED
 from torchless.rewrites.returns.lists import CODE as ADDRESSES
 from torchless.rewrites.returns.lists import type_edits
 from torchless.rewrites.returns.model import Contract, Contracts, New
+from torchless.rewrites.returns.philox import CODE as PHILOX
+from torchless.rewrites.returns.philox import kernel_edits, parameter_edit
 from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, name_of
 from torchless.rewrites.returns.text import last_lines, unused_locals
 from torchless.rewrites.scopes import Scopes, statement_start
@@ -39,6 +41,8 @@ def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
             start = giver.fact.name_start
             text = f"{giver.fact.name} describes allocations that it does not make"
             out.append(Finding(LIFTED, text, giver.path, start, start, edits=tuple(body)))
+    if any(c.philox for g in reading.givers if g.body is not None and (c := contracts.by_key.get(g.key)) is not None):
+        out += _kernels(reading)
     out += [_of_type(reading, use) for use in function_types(reading.view, reading.scopes)]
     out += rewrite_instantiations(reading, lambda name, count: _is_void(contracts.of(name, count)))
     return out
@@ -80,6 +84,13 @@ def _of_type(reading: Reading, use: TensorUse) -> Finding:
     return Finding(CODE, text, path, start, end, edits=(Edit(path, start, end, b"void", CODE),))
 
 
+def _kernels(reading: Reading) -> list[Finding]:
+    """TL283 for each edit of the functions that took a Philox state."""
+    text = "a kernel takes seed and offset instead of a Philox state"
+    edits = kernel_edits(reading)
+    return [Finding(PHILOX, text, e.path, e.start, e.end, Tier.UNSAFE, (e,)) for e in edits]
+
+
 def _gone(reading: Reading, giver: Giver) -> Finding:
     """TL281 for a function that says what torch does where a kernel does nothing: Python says it."""
     assert giver.body is not None
@@ -107,11 +118,16 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
             edits += _of_return(reading, giver, returning, contract.fallback is not None)
         text = f"{name} returns {_names(reading, giver, contract)}, which its caller has: it becomes void"
         yield Finding(CODE, text, path, start, end, edits=tuple(edits))
+    if contract.philox is not None:
+        at = giver.fact.name_start
+        text = f"{name} takes seed and offset instead of a generator, which Python reads and advances"
+        change = parameter_edit(reading, giver, contract.philox.position)
+        yield Finding(PHILOX, text, path, at, at, Tier.UNSAFE, (change,))
     if contract.addresses:
         edits = type_edits(reading, giver)
         text = f"{name} takes lists of tensors, of which it only wants the addresses: Python passes those"
         yield Finding(ADDRESSES, text, path, giver.fact.name_start, giver.fact.name_start, Tier.UNSAFE, tuple(edits))
-    if not contract.added and not body and not contract.fallback:
+    if not contract.added and not body and not contract.fallback and not contract.queries:
         return
     start = giver.fact.name_start
     edits = [*_parameter_edits(reading, giver, contract), *_query_edits(reading, giver, contract), *body]
@@ -128,7 +144,7 @@ def _said(name: str, contract: Contract) -> str:
     parts += [f"the scratch {scratch}"] if scratch else []
     parts += ["an optional output where none is given"] if contract.fills else []
     if not parts and contract.fallback is None:
-        return f"{name} works on addresses, or describes allocations that it does not make"
+        return f"{name} works on addresses, on seeds, or describes allocations that it does not make"
     if not parts:
         return f"{name} leaves some of its work to torch: it says so, and Python calls torch"
     cleared = "".join(
@@ -176,7 +192,7 @@ def _query_edits(reading: Reading, giver: Giver, contract: Contract) -> list[Edi
     lines: list[str] = []
     for query in contract.queries:
         lines += [
-            "// How many elements Python has to allocate.",
+            "// Python asks for this before it calls the function below.",
             query.declared,
             "{",
             f"    return {query.expression};",

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from torchless.project.model import PyOp
 from torchless.rewrites.returns.lifting import Added, Expression
 from torchless.rewrites.returns.model import Contract, Own
+from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.rewrites.returns.reading import Shape
-from torchless.rewrites.wrappers import NotSplit, Wrapping
+from torchless.rewrites.wrappers import ADVANCES, NotSplit, Wrapping
 
 _PLACE = re.compile(r"\b_arg(\d+)_\b")
 
@@ -37,15 +38,25 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         raise NotSplit(f"it has {len(own)} parameters and its C++ function {contract.key[1]}")
     bound = list(names) if len(names) == len(own) and all(names) else own
     renamed = added_names(contract, bound)
+    at = contract.philox.position if contract.philox is not None else -1
+    own_generator, bound_generator = (own[at], bound[at]) if at >= 0 else ("", "")
     locals_ = added_names(contract, own)
     before: list[str] = []
     for fill in contract.fills:
         name = own[fill.position]
         before.append(f"if {name} is None:\n    {name} = {_said(fill.value, own)}")
+    philox = contract.philox
+    if philox is not None:
+        before += [f"if {_said(condition, own)}:\n    return" for condition in philox.unless]
     for query in contract.queries:
         if query.variable in own:
             raise NotSplit(f"its parameter {query.variable} is called as what it would ask C++ for")
         before.append(f"{query.variable} = {_said(Expression(query.call), own)}")
+    if philox is not None:
+        if {SEED, OFFSET} & set(own):
+            raise NotSplit("it has parameters that are called as what the generator gives")
+        asked = f"{own[philox.tensor]}, {own[philox.position]}, {philox.query.variable}"
+        before.append(f"{SEED}, {OFFSET} = {ADVANCES}({asked})")
     for added in contract.added:
         value = _said(added.value, own)
         if added.condition is not None:
@@ -62,6 +73,10 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         [_annotation(a, tensor) for a in outputs],
         [_annotation(a, tensor) for a in scratch],
     )
+    parameters: list[tuple[str, str]] = []
+    for name, kind in zip(listed, kinds, strict=True):
+        parameters += [(SEED, "int"), (OFFSET, "int")] if name == bound_generator else [(name, kind)]
+    arguments = [f"{SEED}, {OFFSET}" if a == own_generator else a for a in arguments]
     given = [own[part.position] if isinstance(part, Own) else locals_[part.name] for part in contract.gives]
     is_list = contract.shape is Shape.LIST and not re.match(r"(?:\w+\.)?[tT]uple\b", op.returns.strip())
     result = f"[{', '.join(given)}]" if is_list else ", ".join(given)
@@ -73,6 +88,7 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
     if contract.fallback is not None:
         otherwise = _said(contract.fallback.value, own)
         expressions.append(contract.fallback.value)
+    expressions += list(philox.unless) if philox is not None else []
     imports = set().union(*(e.imports for e in expressions)) | ({"torch"} if tensor == "torch.Tensor" else set())
     helpers = set().union(*(e.helpers for e in expressions))
     if op.has_gen_func and contract.fallback is not None:
@@ -81,16 +97,17 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         raise NotSplit("what tells how to build it would have to leave arguments out")
     return Wrapping(
         tuple(arguments),
-        tuple(zip(listed, kinds, strict=True)),
+        tuple(parameters),
         result,
         tuple(before),
-        tuple(sorted(imports)) if contract.added or contract.fills or contract.fallback else (),
+        tuple(sorted(imports)) if contract.added or contract.fills or contract.fallback or philox else (),
         tuple(sorted(helpers)),
         len(outputs),
         len(scratch),
         otherwise,
         tuple(tensors) if otherwise else (),
         tuple((q.name, q.parameters) for q in contract.queries),
+        philox is not None,
     )
 
 

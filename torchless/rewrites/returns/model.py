@@ -10,6 +10,7 @@ from torchless.model import Edit
 from torchless.rewrites.returns.asking import Query
 from torchless.rewrites.returns.falling_back import Fallback, Site
 from torchless.rewrites.returns.lifting import Added, Fill, Lifted
+from torchless.rewrites.returns.philox import Philox
 from torchless.rewrites.returns.reading import Giver, Key, Reading, Shape
 
 
@@ -34,7 +35,8 @@ class Contract:
     ``added``: the parameters that it gets, ``fills``: the optional ones that Python fills in. ``at`` is the position
     before which scratch goes; outputs go in front of all. ``twin``: a function with just these parameters is there.
     ``fallback``: what Python does when the function answers that it did nothing. ``queries``: what Python asks C++ for.
-    ``addresses``: the positions of lists of tensors of which Python passes the addresses.
+    ``addresses``: the positions of lists of tensors of which Python passes the addresses. ``philox``: the generator
+    that becomes a seed and an offset.
     """
 
     key: Key
@@ -47,6 +49,7 @@ class Contract:
     fallback: Fallback | None = None
     queries: tuple[Query, ...] = ()
     addresses: tuple[int, ...] = ()
+    philox: Philox | None = None
 
     @property
     def outputs(self) -> tuple[Added, ...]:
@@ -116,6 +119,7 @@ class State:
     refused: dict[Key, str] = field(default_factory=dict)
     edits: dict[tuple[str, int], tuple[Edit, ...]] = field(default_factory=dict)
     gone: set[tuple[str, int]] = field(default_factory=set)
+    philox: Mapping[tuple[str, int], tuple[Philox, tuple[Edit, ...]]] = field(default_factory=dict)
 
     @property
     def contracts(self) -> Contracts:
