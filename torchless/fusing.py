@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from torchless import suppress
 from torchless.check import context_of
-from torchless.errors import UsageError
 from torchless.facts.includes import IncludeGraph, graph_of, specs_of
 from torchless.facts.model import TuSpec
 from torchless.lints.context import Context
@@ -50,11 +49,12 @@ def fuses(options: MigrateOptions) -> bool:
 def with_fused(result: MigrateResult, options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
     """``result`` and what fusing the host units of the modules that ``options`` names adds to it.
 
-    Raises UsageError, also where there is no compiler for HIP.
+    Where there is no compiler for HIP, a note says that nothing was done. Raises UsageError.
     """
     compiler = find_compiler()
     if compiler is None:
-        raise UsageError(f"{FUSED} needs a clang that compiles HIP: it tells which kernels a source has")
+        text = f"{FUSED} was left out: it needs a clang that compiles HIP, to tell which kernels a source has"
+        return replace(result, notes=(*result.notes, text))
     context = context_of(check_options(options, [FUSED]), start)
     units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
     overlay = {path: change.new for path, change in changes.items()}

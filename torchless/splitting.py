@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from torchless import suppress
 from torchless.check import context_of
 from torchless.closure.build import Closures
-from torchless.errors import UsageError
 from torchless.facts.includes import IncludeGraph, graph_of
 from torchless.facts.model import TuSpec
 from torchless.lints.context import Context
@@ -66,11 +65,12 @@ def splits(options: MigrateOptions) -> bool:
 def with_split(result: MigrateResult, options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
     """``result`` and what splitting the sources that ``options`` names adds to it.
 
-    Raises UsageError, also where there is no compiler for HIP.
+    Where there is no compiler for HIP, a note says that nothing was done. Raises UsageError.
     """
     compiler = find_compiler()
     if compiler is None:
-        raise UsageError(f"{SPLIT} needs a clang that compiles HIP: it tells which kernels a source has")
+        text = f"{SPLIT} was left out: it needs a clang that compiles HIP, to tell which kernels a source has"
+        return replace(result, notes=(*result.notes, text))
     context = context_of(check_options(options, [SPLIT]), start)
     answers = _answers(context, options, progress, compiler, {p: c.new for p, c in result.changes.items()})
     units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)

@@ -104,6 +104,13 @@ def test_a_dispatcher_over_what_a_build_prints_goes_as_a_whole_where_no_name_lea
     assert "printed.h is printed by a build and was not looked at" in finding.message
 
 
+def test_without_a_compiler_nothing_is_done_and_a_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchless.splitting.find_compiler", lambda: None)
+    result = run(checkout(tmp_path, {"csrc/count.cu": HOST_ONLY}), unsafe=True)
+    assert result.changes == {}
+    assert [note for note in result.notes if "TL620 was left out" in note]
+
+
 @pytest.mark.clang
 def test_a_comment_leaves_a_source_alone(tmp_path: Path) -> None:
     text = "// torchless: file-ignore[TL62] measured, no gain\n" + HOST_ONLY
