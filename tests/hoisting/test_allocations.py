@@ -85,6 +85,10 @@ def test_what_is_followed() -> None:
     assert said("static_cast<Wide>(n) * kSecond", before=FOLLOWED) == "n * 3"
 
 
+def test_what_libraries_round() -> None:
+    assert said("ck_tile::integer_divide_ceil(x.size(0), 16)") == "(x.shape[0] + 16 - 1) // 16"
+
+
 def test_assumptions_are_told() -> None:
     found = expression("static_cast<int>(x.size(0)) * 2")
     assert isinstance(found, Translation)

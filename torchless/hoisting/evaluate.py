@@ -293,6 +293,8 @@ def _function(node: Call, callee: Name, names: Names) -> Term:
             found = std_calls.std_call(name, callee.template, _arguments(node, names), names, offset)
         else:
             found = names.call(callee, _arguments(node, names))
+            if found is None:
+                found = std_calls.library_call(name, _arguments(node, names), offset)
             if found is None and name in ("max", "min"):  # HIP's own, of one type each
                 found = std_calls.extreme(name, callee.template, _arguments(node, names), names, offset)
     if found is None:

@@ -1,4 +1,4 @@
-"""Functions and classes of the C++ standard library."""
+"""Functions and classes of the C++ standard library, and of libraries that launchers lean on."""
 
 from __future__ import annotations
 
@@ -63,6 +63,18 @@ def std_call(name: str, template: tuple[str, ...], arguments: Sequence[Term], na
         if last in ("ceil", "floor"):
             return _rounded(last, first, offset)
     return None
+
+
+def library_call(name: str, arguments: Sequence[Term], offset: int) -> Scalar | None:
+    """Composable Kernel's own rounding, where its headers are not at hand. Source: ck_tile/core/numeric/math.hpp."""
+    if name not in ("ck_tile::integer_divide_ceil", "ck_tile::integer_least_multiple") or len(arguments) != 2:
+        return None
+    a, b = arguments
+    if not isinstance(a, Scalar) or not isinstance(b, Scalar):
+        return None
+    total = arithmetic.operate("-", arithmetic.operate("+", a, b, offset), constant(1), offset)
+    count = arithmetic.operate("/", total, b, offset)
+    return count if name.endswith("ceil") else arithmetic.operate("*", b, count, offset)
 
 
 def construct(spelled: str, arguments: Sequence[Term], *, braces: bool, offset: int) -> Term:

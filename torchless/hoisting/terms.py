@@ -100,8 +100,9 @@ class Scalar:
 
     @property
     def constant(self) -> int | None:
-        """The value of an integer or truth value that is always the same."""
-        return self.low if self.low == self.high and self.type.kind in ("int", "bool") else None
+        """The value of an integer or truth value that is always the same, whatever else is assumed."""
+        known = self.low == self.high and self.type.kind in ("int", "bool") and not self.uses.assumptions
+        return self.low if known else None
 
 
 @dataclass(frozen=True, slots=True)
