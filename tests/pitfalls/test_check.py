@@ -107,7 +107,7 @@ def test_p04_two_edits_of_one_text_block_the_unit(ran: Ran) -> None:
     path = "csrc/kernels/rival.cu"
     assert ran.status(path) is UnitStatus.BLOCKED
     (conflict,) = ran.findings(path, "TL005")
-    assert "TL902" in conflict.message and "TL201" in conflict.message
+    assert "TL992" in conflict.message and "TL201" in conflict.message
     assert ran.after[path] == ran.before[path]
 
 

@@ -115,7 +115,7 @@ ODR = {
     "csrc/kernels/p42_a.cu": '#include <torch/extension.h>\n#include "p42.h"\n'
     "void a(torch::Tensor& x) { P42_CHECK(x); }\n",
     "csrc/kernels/p42_b.cu": '#include <torch/extension.h>\n#include "p42.h"\n'
-    "torch::Tensor b(torch::Tensor& x)\n{\n    P42_CHECK(x);\n    return x;\n}\n",
+    "torch::Tensor b(torch::Tensor& x)\n{\n    P42_CHECK(x);\n    return torch::cat({x, x});\n}\n",
 }
 KEPT = """#include <torch/extension.h>
 void kept(torch::Tensor& x) // torchless: ignore[TL201] others call it
@@ -196,7 +196,7 @@ def test_p39_half_a_module_is_never_written(ran: Ran) -> None:
 def test_p42_a_check_macro_changes_for_all_of_its_users_or_none(ran: Ran) -> None:
     units = {path: ran.unit(path).name for path in ODR}
     assert len(set(units.values())) == 1
-    assert ran.blockers("csrc/include/p42.h") == {"TL290"}
+    assert ran.blockers("csrc/include/p42.h") >= {"TL290"}
     assert not ODR.keys() & ran.changed
 
 
