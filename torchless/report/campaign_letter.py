@@ -126,8 +126,8 @@ def _what(batch: Batch) -> Iterator[str]:
     """What and why, in three lines."""
     points = [name for unit in batch.units for name in unit.entry_points]
     named = _few([f"`{name}`" for name in points], 6) if points else _few([f"`{p}`" for p in batch.files], 6)
-    yield f"Takes torch out of {named}: plain structs cross the border to Python, and kernels stay as they are."
-    yield "Why: each translation unit parses the torch headers again, which costs more than most of the kernels do."
+    yield f"Takes torch out of {named}: plain structs cross the border to Python instead of tensors."
+    yield "Why: every translation unit that names a tensor parses the headers of torch again, on each user's machine."
     tier = "every edit is in the tier safe" if batch.tier is Tier.SAFE else "some edits may shift the meaning (unsafe)"
     needs = f"needs {_few([f'`{name}`' for name in batch.needs], 6)} first" if batch.needs else "stands alone"
     yield f"{plural(batch.lines, 'line')} in {plural(len(batch.files), 'file')}; {tier}; {needs}."
