@@ -135,3 +135,10 @@ def test_stubs_of_libraries_tell_signatures_but_no_values() -> None:
     body = 'auto k = mask_info::decode("0", n, n); auto o = torch::empty({n}, x.options());'
     assert allocation(body) == "torch.empty((n,), dtype=x.dtype, device=x.device)"
     assert "depends on the device" in said("ck_tile::get_warp_size()")
+
+
+def test_nothing_is_folded_that_rests_on_an_assumption() -> None:
+    found = expression("(f + ~2147483647) - 1", params="torch::Tensor& x, bool f")
+    assert isinstance(found, Translation)
+    assert found.text == "f - 2147483648 - 1"
+    assert [a.type for a in found.assumptions] == ["int"]
