@@ -25,6 +25,7 @@ from torchless.rewrites.returns.contracts import settle as settle_returns
 from torchless.rewrites.returns.emitting import CODE as RETURNS
 from torchless.rewrites.returns.emitting import rewrite_returns
 from torchless.rewrites.returns.model import Contracts, Surroundings
+from torchless.rewrites.returns.philox import CODE as PHILOX
 from torchless.rewrites.returns.reading import Reading, givers_of
 from torchless.rewrites.scopes import find_scopes
 from torchless.rewrites.signatures import rewrite_signatures
@@ -106,7 +107,9 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         declared = declared_defaults(views[h] for h in sorted(coming.get(path, frozenset()) & views.keys()))
         # these take a whole piece of text away, whatever else would be said about what stands in it
         whole = [*rewrite_placeholders(view), *(drop_repeated_defaults(view, declared) if declared else ())]
-        whole = _but_for([f for f in whole if not dropped(f.code)], left[path])
+        whole = [f for f in whole if not dropped(f.code)]
+        first[path] = [_without_default(f, whole) for f in first[path]]
+        whole = _but_for(whole, left[path])
         found = [*_outside(first[path], whole), *whole]
         found += [f for f in remove_using(view, [e for f in found for e in f.edits]) if not dropped(f.code)]
         # a blocker speaks for all that stands inside it, a remark or an addition for nothing
@@ -164,6 +167,18 @@ def _but_for(findings: Iterable[Finding], gone: Sequence[tuple[int, int]]) -> li
             continue
         out.append(finding if len(kept) == len(finding.edits) else replace(finding, edits=kept))
     return out
+
+
+def _without_default(finding: Finding, whole: Sequence[Finding]) -> Finding:
+    """``finding``, about a parameter that is replaced, with no default where that of the old one goes."""
+    if finding.code != PHILOX:
+        return finding
+    taken = [e for f in whole if f.code == "TL207" for e in f.edits]
+    edits = tuple(
+        replace(e, new=e.new.replace(b" = 0", b"")) if any(_is_inside(t, e.start, e.end) for t in taken) else e
+        for e in finding.edits
+    )
+    return replace(finding, edits=edits)
 
 
 def _is_inside(edit: Edit, start: int, end: int) -> bool:

@@ -123,6 +123,7 @@ def _rounds(
     declared = {g.key for r in readings for g in r.givers if g.shape is not Shape.NONE}
     state = State(definitions, lifted, sites, around, _adding(definitions, {*lifted, *sites}))
     state.philox = philox
+    state.first_defaults = _first_defaults(readings)
     state.refused.update(dict.fromkeys(declared - definitions.keys(), "its definition was not seen"))
     state.refused.update(refused)
     state.concerned = {k for k in definitions if _concerns(state, k)}
@@ -204,7 +205,7 @@ def _decide(state: State, key: Key) -> bool:
     if any(answer != answers[0] for answer in answers):
         state.refused[key] = "its definitions give different things back"
     elif added or fills or fallback or addresses or edits.keys() & state.philox.keys() or shape is not Shape.NONE:
-        at = _scratch_position(state, key)
+        at = state.first_defaults.get(key, key[1])
         asked = [state.lifted[place].queries for place in edits if place in state.lifted]
         queries = asked[0] if asked else ()
         generators = [state.philox[place] for place in edits if place in state.philox]
@@ -245,12 +246,13 @@ def _passed_on(state: State, reading: Reading, giver: Giver, own: Lifted) -> Pas
         return str(reason)
 
 
-def _scratch_position(state: State, key: Key) -> int:
-    found = [
-        next((i for i, p in enumerate(giver.parameters) if p.default_first >= 0), len(giver.parameters))
-        for _, giver in state.definitions[key]
-    ]
-    return min(found)
+def _first_defaults(readings: Iterable[Reading]) -> dict[Key, int]:
+    """Where the parameters with defaults start, over all declarations and definitions of each function."""
+    out: dict[Key, int] = {}
+    for giver in (giver for reading in readings for giver in reading.givers):
+        first = next((i for i, p in enumerate(giver.parameters) if p.default_first >= 0), len(giver.parameters))
+        out[giver.key] = min(first, out.get(giver.key, first))
+    return out
 
 
 def _is_twin(state: State, reading: Reading, giver: Giver, own: Lifted) -> bool:

@@ -119,6 +119,7 @@ class State:
     refused: dict[Key, str] = field(default_factory=dict)
     edits: dict[tuple[str, int], tuple[Edit, ...]] = field(default_factory=dict)
     gone: set[tuple[str, int]] = field(default_factory=set)
+    first_defaults: Mapping[Key, int] = field(default_factory=dict)  # where parameters with defaults start
     philox: Mapping[tuple[str, int], tuple[Philox, tuple[Edit, ...]]] = field(default_factory=dict)
 
     @property
