@@ -39,9 +39,17 @@ def trace(
     ``torch`` is as for TraceOptions; ``parse`` gives the facts of units as they are now, ``specs_of`` the ways in which
     a source is built.
     """
-    points = entry_points(project, module, versions, parse)
+    unread: list[str] = []
+
+    def read(specs: Sequence[TuSpec]) -> Sequence[TuFacts]:
+        found = parse(specs)
+        unread.extend(f"{facts.spec.source}: {facts.failure}" for facts in found if facts.failure)
+        return found
+
+    points = entry_points(project, module, versions, read)
     if not points:
-        return Answer("trace", Verdict.NOT_RUN, "no source that changed defines a bound function")
+        why = "no source that changed defines a bound function"
+        return Answer("trace", Verdict.NOT_RUN, f"not parsed: {unread[0]}" if unread else why, unseen=few(unread))
     bindings = {tu.path for tu in project.binding_tus} - {point.source for point in points}
     specs = [spec for spec in one_each(versions.specs, module) if spec.source not in bindings]
     options = TraceOptions(torch=torch, jobs=jobs)
