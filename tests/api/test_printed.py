@@ -100,6 +100,28 @@ def test_a_generator_moves_with_its_module(write: Write) -> None:
     assert again.statuses == {}
 
 
+def test_results_go_with_the_generator(write: Write) -> None:
+    """Functions that return their own argument become void in every text: template, instantiation, manifest."""
+    sign = "torch::Tensor {k.name}(torch::Tensor& out"
+    script = (
+        GEN.replace("void {k.name}(torch::Tensor& out", sign)
+        .replace("void {k.name}<", "torch::Tensor {k.name}<")
+        .replace("void {name}(", "torch::Tensor {name}(")
+        .replace('f"""launch<T, {k.width}>(out, input);"""', 'f"""return launch<T, {k.width}>(out, input);"""')
+    )
+    assert script.count("torch::Tensor {") == 3
+    common = COMMON.replace("void launch(", "torch::Tensor launch(").replace(
+        "data_ptr<T>());", "data_ptr<T>());\n    return out;"
+    )
+    ran = write({**FILES, "csrc/scale/gen.py": script, "csrc/scale/scale_common.h": common}).migrate(unsafe=True)
+    assert ran.statuses == {"module_scale": "migrated"}
+    new = ran.new["csrc/scale/gen.py"]
+    assert "torch::Tensor" not in new
+    assert new.count("void {k.name}") + new.count("void {name}") == 3
+    assert '"""launch<T, {k.width}>(out, input);"""' in new or "return launch<T" in new
+    assert "return out" not in ran.new["csrc/scale/scale_common.h"]
+
+
 def test_findings_name_the_line_of_the_script(write: Write) -> None:
     ran = write(FILES).migrate()
     lines = GEN.splitlines()

@@ -91,11 +91,12 @@ void rms_norm_split(
     VLLM_DISPATCH_FLOATING_TYPES(input.scalar_type(), "rms_norm_split", [&] {
         square_sums_kernel<scalar_t><<<dim3(rows, splits), 256, 0, stream>>>(
             sums.data_ptr<float>(), input.data_ptr<scalar_t>(), columns);
+        const auto totals = sums.sum(1);
         apply_norm_kernel<scalar_t><<<rows, 256, 0, stream>>>(out.data_ptr<scalar_t>(),
                                                               input.data_ptr<scalar_t>(),
                                                               weight.data_ptr<scalar_t>(),
-                                                              sums.data_ptr<float>(),
-                                                              splits,
+                                                              totals.data_ptr<float>(),
+                                                              1,
                                                               epsilon,
                                                               columns);
     });
