@@ -165,7 +165,7 @@ def test_a_second_run_gives_the_same_without_looking_again(scale: Checkout, monk
         raise AssertionError("it looked again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(api, "_migrate", no_work)
+        patch.setattr(api, "prepare", no_work)
         second, stages = again(scale)
         assert replace(second, seconds=first.seconds) == first and stages == []
         for options in ({"cache": False}, {"defines": ("OTHER",)}):
@@ -185,5 +185,5 @@ def test_a_run_over_unwatched_files_is_not_remembered(scale: Checkout, monkeypat
     scale.edit("csrc/kernels/scale.cu", "__global__", 'int table[] = {\n#include "table.def"\n};\n__global__')
     first, _ = again(scale)
     assert {u.status for u in first.units} == {UnitStatus.MIGRATED}
-    monkeypatch.setattr(api, "_migrate", lambda *arguments: (replace(RESULT), frozenset()))
+    monkeypatch.setattr(api, "settle", lambda *arguments, **options: RESULT)
     assert again(scale)[0] == RESULT
