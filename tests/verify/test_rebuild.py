@@ -267,7 +267,7 @@ def test_the_command_writes_a_result_to_attach(root, tools, monkeypatch, capfd):
         subprocess.run(["git", "-C", str(root), *command], check=True)
     (root / SOURCES[0]).write_text('#include "shared.h"\nint new_one;\n')
     monkeypatch.chdir(root)
-    assert cli.main(["verify", "--rungs", "", "--rebuild", "--tests", "-o", "result.json"]) == 0
+    assert cli.main(["verify", "--rungs", "rebuild,tests", "-o", "result.json"]) == 0
     assert capfd.readouterr() == ("", "")
     result = json.loads((root / "result.json").read_text())
     (module,) = result["modules"]
