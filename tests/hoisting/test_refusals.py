@@ -39,6 +39,7 @@ EXPRESSIONS = [
     ("p * 2.0f", "", "single precision"),
     ("n / 0", "", "divides by zero"),
     ("1 << 40", "", "a shift by 40"),
+    ("255ull << x.element_size() + 127", "", "has no meaning"),
     ("x.item<int>()", "", "needs the tensor's contents"),
     ("x[0]", "", "needs its contents"),
     ("x.sizes()[-1]", "", "negative index"),

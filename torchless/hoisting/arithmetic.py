@@ -285,7 +285,7 @@ def _known_comparison(operator: str, a: Scalar, b: Scalar) -> bool | None:
 
 def _settled(text: Text, low: int, high: int, kind: CType, uses: Uses, offset: int) -> Scalar:
     """A result of exact arithmetic as a value of ``kind``."""
-    if low == high:
+    if low == high and not uses.assumptions:
         if kind.low <= low <= kind.high:
             return constant(low, kind)
         if not kind.signed:
@@ -355,7 +355,9 @@ def _shift(operator: str, a: Scalar, b: Scalar, offset: int) -> Scalar:
     if b.constant is not None and not 0 <= b.constant < kind.bits:
         raise Refused(f"a shift by {b.constant} has no meaning for {kind.name}", offset)
     least, most = max(b.low, 0), min(b.high, kind.bits - 1)
-    corners = [x << y if operator == "<<" else x >> y for x in (a.low, a.high) for y in (least, max(least, most))]
+    if least > most:
+        raise Refused(f"a shift by `{b.text.text}` has no meaning for {kind.name}", offset)
+    corners = [x << y if operator == "<<" else x >> y for x in (a.low, a.high) for y in (least, most)]
     text = binary(operator, a.text, b.text)
     if not (b.low >= 0 and b.high < kind.bits):
         noted = Assumption(b.text.text, "shift count", 0, kind.bits - 1)
@@ -428,7 +430,11 @@ def unary(operator: str, value: Scalar, offset: int) -> Scalar:
         return _settled(negative(value.text), -value.high, -value.low, kind, value.uses, offset)
     if kind.signed:
         low, high = ~value.high, ~value.low
-        return constant(low, kind) if low == high else Scalar(inverted(value.text), kind, low, high, value.uses)
+        return (
+            constant(low, kind)
+            if known_value is not None
+            else Scalar(inverted(value.text), kind, low, high, value.uses)
+        )
     if known_value is not None:
         return constant(kind.high ^ known_value, kind)
     text = binary("^", value.text, integer(kind.high))

@@ -101,7 +101,8 @@ class Scalar:
     @property
     def constant(self) -> int | None:
         """The value of an integer or truth value that is always the same, whatever else is assumed."""
-        known = self.low == self.high and self.type.kind in ("int", "bool") and not self.uses.assumptions
+        known = self.low == self.high and self.type.kind in ("int", "bool")
+        known = known and not self.uses.assumptions and not self.uses.fragile
         return self.low if known else None
 
 

@@ -38,7 +38,17 @@ def traced(frame: Frame, node: Name, index: int, declared: Declared, initial: St
     local = declared.local
     if local is not None and local.const and not local.reference:
         return initial()
-    tracer = _Tracer(frame, node.text, "Tensor" in declared.type, node.offset)
+    spelled = frame.type(declared.type)
+
+    def assigned(term: Term, offset: int) -> Term:
+        """``term`` as the variable holds it."""
+        if spelled != "auto":
+            return coercion.coerce(term, spelled, offset)
+        first = initial()
+        is_number = isinstance(term, Scalar) and isinstance(first, Scalar)
+        return arithmetic.convert(term, first.type, offset) if is_number else term  # type: ignore[arg-type,union-attr]
+
+    tracer = _Tracer(frame, node.text, "Tensor" in declared.type, node.offset, assigned)
     if local is not None and local.reference:
         if any(w.index != local.name for w in tracer.writes_in(declared.block.open, declared.block.close)):
             raise Refused(f"`{node.text}` is a reference through which something is changed", node.offset)
@@ -51,7 +61,7 @@ def traced(frame: Frame, node: Name, index: int, declared: Declared, initial: St
     function = frame.function
     if function is not None and any(t.text == b"goto" for t in frame.file.tokens[function.open : function.close]):
         raise Refused(f"`{node.text}` is changed in a function with a goto", node.offset)
-    found, spelled = state(), frame.type(declared.type)
+    found = state()
     return coercion.coerce(found, spelled, node.offset) if spelled != "auto" else found
 
 
@@ -70,12 +80,16 @@ def _check_referred(frame: Frame, local: Local, node: Name) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Tracer:
-    """Follows the variable ``name`` through statements; ``offset`` is where it is asked for."""
+    """Follows the variable ``name`` through statements; ``offset`` is where it is asked for.
+
+    ``assigned`` makes of a value what the variable holds once it is assigned to it.
+    """
 
     frame: Frame
     name: str
     is_tensor: bool
     offset: int
+    assigned: Callable[[Term, int], Term] = lambda term, offset: term
 
     def writes_in(self, first: int, last: int) -> list[Write]:
         """The places in the token range that may change it."""
@@ -226,7 +240,7 @@ class _Tracer:
             return lambda: self._mutated(first, last, state(), offset)
         sign = tokens[first + 1].text
         if sign == b"=":
-            return lambda: frame.evaluate(first + 2, last)
+            return lambda: self.assigned(frame.evaluate(first + 2, last), offset)
         width = 2 if sign == b">" else 1
         operator = ">>" if sign == b">" else sign[:-1].decode("latin-1")
         return lambda: self._operated(operator, state(), frame.evaluate(first + 1 + width, last), offset)
