@@ -26,7 +26,7 @@ from torchless.rewrites.host_units.instances import FEWEST, Instances, clashing,
 from torchless.rewrites.host_units.texts import device_text, hidden_kernels, host_text, macro_names
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
 from torchless.rewrites.passes.need import Split, reach_of, split_of
-from torchless.selection import codes_match
+from torchless.selection import asked_by_name
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
 from torchless.text.writer import FileChange
@@ -42,8 +42,7 @@ FUSED, REFUSED = "TL630", "TL631"
 
 def fuses(options: MigrateOptions) -> bool:
     """Whether the user asks for this by a code or a family of its own."""
-    wanted = [prefix for prefix in options.select if any(c.isdigit() for c in prefix)]
-    return codes_match(FUSED, wanted) and not codes_match(FUSED, options.ignore)
+    return asked_by_name(FUSED, options.select, options.ignore)
 
 
 def with_fused(result: MigrateResult, options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:

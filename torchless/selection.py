@@ -168,3 +168,8 @@ def is_cpp(path: str) -> bool:
 def codes_match(code: str, prefixes: Iterable[str]) -> bool:
     """Whether ``code`` starts with any of ``prefixes``."""
     return any(code.startswith(p) for p in prefixes)
+
+
+def asked_by_name(code: str, select: Iterable[str], ignore: Iterable[str]) -> bool:
+    """Whether ``select`` asks for ``code`` by itself or by a family of its own (not by TL alone), and no ``ignore``."""
+    return codes_match(code, (p for p in select if any(c.isdigit() for c in p))) and not codes_match(code, ignore)

@@ -28,7 +28,7 @@ from torchless.options import MigrateOptions, Progress
 from torchless.project.bindings import MODULE_MACRO
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
 from torchless.rewrites.passes.need import Reach, Split, host_names, kernel_names, reach_of, split_of
-from torchless.selection import codes_match
+from torchless.selection import asked_by_name
 from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
 from torchless.text.writer import FileChange
@@ -58,8 +58,7 @@ class _Answer:
 
 def splits(options: MigrateOptions) -> bool:
     """Whether the user asks for this by a code or a family of its own."""
-    wanted = [prefix for prefix in options.select if any(c.isdigit() for c in prefix)]
-    return codes_match(SPLIT, wanted) and not codes_match(SPLIT, options.ignore)
+    return asked_by_name(SPLIT, options.select, options.ignore)
 
 
 def with_split(result: MigrateResult, options: MigrateOptions, start: Path, progress: Progress) -> MigrateResult:
