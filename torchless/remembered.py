@@ -155,8 +155,8 @@ def unit_of(row: list[Any]) -> Unit:
 
 def change_of(row: list[Any]) -> FileChange:
     """The FileChange that encode() made ``row`` of."""
-    old, new = row
-    return FileChange(old.encode("latin-1"), new.encode("latin-1"))
+    old, new, created, removed = row
+    return FileChange(old.encode("latin-1"), new.encode("latin-1"), created, removed)
 
 
 def recall(cache: Cache, key: str, decode: Callable[[Any], Any]) -> Any:

@@ -266,3 +266,11 @@ def test_long_similar_lines_are_quick() -> None:
     unified_diff("f.cu", data, b"\n".join(reversed(lines)))
     unified_diff("f.cu", b"a\nb\n" * 5000, b"b\na\na\n" * 4000)
     assert time.process_time() - begin < 10
+
+
+def test_a_new_file_comes_from_nowhere(repository: Path) -> None:
+    text = unified_diff("d/new.cu", b"", b"a\nb\n", created=True)
+    assert text == b"--- /dev/null\n+++ b/d/new.cu\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+    subprocess.run(["git", "apply", "-"], input=text, cwd=repository, check=True)
+    assert (repository / "d/new.cu").read_bytes() == b"a\nb\n"
+    (repository / "d/new.cu").unlink()

@@ -409,3 +409,43 @@ def test_p08_names_that_are_no_utf8(tree) -> None:
 def test_p09_a_torn_overwrite_is_told_from_an_edit(now: bytes, torn: bool) -> None:
     assert is_torn(now, b"old1", b"newer2") is torn
     assert is_torn(now, b"newer2", b"old1") is torn
+
+
+def test_a_new_file_is_made_with_the_others_and_goes_with_them(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes(b"old")
+    changes = {"a.cu": FileChange(b"old", b"new"), "b.cu": FileChange(b"", b"made", created=True)}
+    write_files(tmp_path, changes)
+    assert (tmp_path / "b.cu").read_bytes() == b"made"
+    undo(tmp_path)
+    assert (tmp_path / "a.cu").read_bytes() == b"old" and not (tmp_path / "b.cu").exists()
+
+
+def test_an_empty_file_can_be_made(tmp_path: Path) -> None:
+    write_files(tmp_path, {"b.cu": FileChange(b"", b"", created=True)})
+    assert (tmp_path / "b.cu").exists()
+
+
+@pytest.mark.parametrize(("path", "reason"), [("b.cu", "is there already"), ("none/b.cu", "cannot be read")])
+def test_a_new_file_replaces_nothing(tmp_path: Path, path: str, reason: str) -> None:
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_bytes(b"old")
+    with pytest.raises(WriteError, match=reason):
+        write_files(tmp_path, {"a.cu": FileChange(b"old", b"new"), path: FileChange(b"", b"made", created=True)})
+    assert (tmp_path / "a.cu").read_bytes() == (tmp_path / "b.cu").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("at", ["finish", "undo"])
+def test_an_interrupted_write_takes_its_new_file_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    (tmp_path / "a.cu").write_bytes(b"old")
+    changes = {"a.cu": FileChange(b"old", b"new"), "b.cu": FileChange(b"", b"made", created=True)}
+    if at == "undo":
+        write_files(tmp_path, changes)
+
+    def killed(root: Path, record: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(tmp_path, changes) if at == "finish" else undo(tmp_path)
+    assert (tmp_path / "b.cu").exists() == (at == "undo")
+    assert (tmp_path / "a.cu").read_bytes() == (b"new" if at == "undo" else b"old")

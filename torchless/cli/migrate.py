@@ -153,7 +153,7 @@ def _require_writable(result: api.MigrateResult, allow_dirty: bool) -> bool:
 def _print_data(outcome: Outcome, output_format: str, color: str) -> None:
     """Put the diff or the JSON object on stdout."""
     changes = outcome.result.changes
-    diffs = {path: diff.unified_diff(path, changes[path].old, changes[path].new) for path in sorted(changes)}
+    diffs = {path: diff.unified_diff(path, c.old, c.new, c.created) for path, c in sorted(changes.items())}
     if output_format == "json":
         data = json_report.to_json(outcome, diffs).encode("ascii")
     elif outcome.written:

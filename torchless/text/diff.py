@@ -48,10 +48,13 @@ def diff_from_edits(source: SourceFile, edits: Iterable[Edit]) -> bytes:
     return _render(source.path, lines, changes)
 
 
-def unified_diff(path: str, old: bytes, new: bytes) -> bytes:
-    """The diff from ``old`` to ``new`` of the file ``path``, b"" when they are equal. Prefer diff_from_edits()."""
+def unified_diff(path: str, old: bytes, new: bytes, created: bool = False) -> bytes:
+    """The diff from ``old`` to ``new`` of the file ``path``, b"" when they are equal. Prefer diff_from_edits().
+
+    ``created``: there is no such file before.
+    """
     lines = _lines(old)
-    return _render(path, lines, _compare(lines, 0, len(lines), _lines(new)))
+    return _render(path, lines, _compare(lines, 0, len(lines), _lines(new)), created)
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -179,14 +182,15 @@ def _once(lines: Sequence[bytes]) -> dict[bytes, int]:
     return {line: i for line, i in where.items() if i >= 0}
 
 
-def _render(path: str, lines: Sequence[bytes], changes: Sequence[_Change]) -> bytes:
+def _render(path: str, lines: Sequence[bytes], changes: Sequence[_Change], created: bool = False) -> bytes:
     if not changes:
         return b""
     name = os.fsencode(path)
     a, b = _quoted(b"a/" + name), _quoted(b"b/" + name)
     tab = b"\t" if b" " in name else b""  # else patch would take the first blank for the end of the name
     # No "diff --git" line: with it, `git apply` in a folder below the top of a tree would skip the file without a word.
-    out = [b"--- " + a + tab + b"\n", b"+++ " + b + tab + b"\n"]
+    before = b"/dev/null" if created else a + tab
+    out = [b"--- " + before + b"\n", b"+++ " + b + tab + b"\n"]
     shift = 0  # how many lines longer the new file is so far
     for hunk in _hunks(changes):
         start = max(hunk[0].start - CONTEXT, 0)

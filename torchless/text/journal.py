@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from torchless.errors import ToolError
 from torchless.text import disk
@@ -42,13 +43,16 @@ class Entry:
     """One file of a write.
 
     ``path`` is root-relative and free of links; ``old`` and ``new`` are SHA-256 of its bytes before and after;
-    ``staged`` names the file beside it that is renamed over it, "" when it is overwritten in place.
+    ``staged`` names the file beside it that is renamed over it, "" when it is overwritten in place. ``created``: there
+    was no such file before. ``removed``: there is none after.
     """
 
     path: str
     old: str
     new: str
     staged: str
+    created: bool = False
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +209,7 @@ def reason(error: Exception) -> str:
     return " ".join((text or str(error) or type(error).__name__).split())
 
 
-def _entry(raw: dict[str, str]) -> Entry:
+def _entry(raw: dict[str, Any]) -> Entry:
     """``raw`` as an Entry that cannot lead out of the root: the journal may have come with the checkout."""
     entry = Entry(**raw)
     if not all(re.fullmatch(r"[0-9a-f]{64}", name) for name in (entry.old, entry.new)):

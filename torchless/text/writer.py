@@ -34,12 +34,21 @@ __all__ = [
 ]
 
 
+_NEW_MODE = 0o644  # permission bits of a file that is made
+
+
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The whole bytes of one file: those that it must still have, and those that it gets."""
+    """The whole bytes of one file: those that it must still have, and those that it gets.
+
+    ``created``: there must be no such file yet, and ``old`` is empty. ``removed``: it goes, and ``new`` is empty; only
+    undo() does that.
+    """
 
     old: bytes
     new: bytes
+    created: bool = False
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +81,27 @@ class RecoverReport:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A file to write: how the caller names it, where it really is, and what it was when it was looked at."""
+    """A file to write: how the caller names it, where it really is, and what it was when it was looked at.
+
+    ``status`` is None where there was none.
+    """
 
     name: str
     path: Path
     change: FileChange
-    status: os.stat_result
+    status: os.stat_result | None
 
 
 def write_files(root: Path, changes: Mapping[str, FileChange]) -> WriteReport:
     """Make ``changes`` (by root-relative path) to the files under ``root``: all of them, or none.
 
     A change whose old and new bytes are equal is passed over. Raises WriteError, with nothing changed, when a file's
-    bytes are not the old ones any more, when a file or its folder is read-only or it lies outside ``root``, when two
-    names of one file get different bytes, when another run is writing, or when the system fails (full disk).
-    KeyboardInterrupt takes everything back and goes on. An earlier write that was interrupted is recovered first.
+    bytes are not the old ones any more, when one that is to be made is there already, when a file or its folder is
+    read-only or it lies outside ``root``, when two names of one file get different bytes, when another run is writing,
+    or when the system fails (full disk). KeyboardInterrupt takes everything back and goes on. An earlier write that was
+    interrupted is recovered first.
     """
-    wanted = {path: change for path, change in changes.items() if change.old != change.new}
+    wanted = {path: change for path, change in changes.items() if change.old != change.new or change.created}
     if not wanted:
         return WriteReport(0, ())
     with journal.locked(root):
@@ -156,7 +169,8 @@ def _reverse(root: Path, record: Record) -> dict[str, FileChange]:
             problems.append((entry.path, f"cannot be read ({journal.reason(error)})"))
             continue
         if journal.digest(now) == entry.new:
-            changes[entry.path] = FileChange(now, journal.blob(root, entry.old))
+            was = b"" if entry.created else journal.blob(root, entry.old)
+            changes[entry.path] = FileChange(now, was, removed=entry.created)
         else:
             problems.append((entry.path, "has changed since it was written"))
     _refuse(problems)
@@ -166,10 +180,16 @@ def _reverse(root: Path, record: Record) -> dict[str, FileChange]:
 def _examine(root: Path, changes: Mapping[str, FileChange]) -> list[_Target]:
     """Look at every file before anything is written. Raises WriteError that names all that cannot be written."""
     inside = root.resolve()
-    targets: dict[tuple[int, int], _Target] = {}
+    targets: dict[tuple[object, ...], _Target] = {}
     problems: list[tuple[str, str]] = []
     for name in sorted(changes):
         try:
+            if changes[name].created:
+                path = (root / name).parent.resolve(strict=True) / Path(name).name
+                targets[path,] = _Target(name, path, changes[name], None)
+                if problem := _obstacle_to_new(path, inside):
+                    problems.append((name, problem))
+                continue
             path = (root / name).resolve(strict=True)
             status = path.stat()
             problem = _obstacle(path, status, inside) or (
@@ -195,9 +215,20 @@ def _obstacle(path: Path, status: os.stat_result, inside: Path) -> str:
         return "is not a regular file"
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         return "is read-only"
-    if not path.parent.stat().st_mode & 0o222 or not os.access(path.parent, os.W_OK | os.X_OK):
-        return "is in a read-only folder"
-    return ""
+    return "is in a read-only folder" if _is_read_only(path.parent) else ""
+
+
+def _obstacle_to_new(path: Path, inside: Path) -> str:
+    """Why a file cannot be made, "" when it can."""
+    if not path.is_relative_to(inside):
+        return f"lies outside {inside}"
+    if os.path.lexists(path):
+        return "is there already"
+    return "is to be made in a read-only folder" if _is_read_only(path.parent) else ""
+
+
+def _is_read_only(folder: Path) -> bool:
+    return not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK | os.X_OK)
 
 
 def _refuse(problems: Sequence[tuple[str, str]]) -> None:
@@ -225,13 +256,14 @@ def _commit(root: Path, targets: Sequence[_Target], undoes: int) -> int:
         for target, entry in zip(targets, entries, strict=True):
             at = target.name
             if entry.staged:
-                mode, owner = stat.S_IMODE(target.status.st_mode), (target.status.st_uid, target.status.st_gid)
-                disk.create(target.path.with_name(entry.staged), target.change.new, mode, owner)
+                disk.create(target.path.with_name(entry.staged), target.change.new, *_bits(target))
         for target, entry in zip(targets, entries, strict=True):
             at = target.name
-            if _signature(target.path.stat()) != _signature(target.status):
+            if _has_changed(target):
                 raise WriteError(f"{_printable(at)} was changed while it was to be written; nothing was written", (at,))
-            if entry.staged:
+            if entry.removed:
+                target.path.unlink()
+            elif entry.staged:
                 target.path.with_name(entry.staged).replace(target.path)
             else:
                 disk.overwrite(target.path, target.change.new)
@@ -250,14 +282,30 @@ def _commit(root: Path, targets: Sequence[_Target], undoes: int) -> int:
 
 
 def _entry(inside: Path, number: int, index: int, target: _Target) -> Entry:
-    status = target.status
-    in_place = status.st_nlink > 1 or os.geteuid() not in (0, status.st_uid)
+    status, change = target.status, target.change
+    in_place = status is not None and (status.st_nlink > 1 or os.geteuid() not in (0, status.st_uid))
     return Entry(
         path=target.path.relative_to(inside).as_posix(),
-        old=journal.digest(target.change.old),
-        new=journal.digest(target.change.new),
-        staged="" if in_place else f".torchless-{number}-{index}.tmp",
+        old=journal.digest(change.old),
+        new=journal.digest(change.new),
+        staged="" if in_place or change.removed else f".torchless-{number}-{index}.tmp",
+        created=change.created,
+        removed=change.removed,
     )
+
+
+def _bits(target: _Target) -> tuple[int, tuple[int, int]]:
+    """The permission bits and the owner that a staged file gets; a new one belongs to who its folder belongs to."""
+    if target.status is not None:
+        return stat.S_IMODE(target.status.st_mode), (target.status.st_uid, target.status.st_gid)
+    folder = target.path.parent.stat()
+    return _NEW_MODE, (folder.st_uid, folder.st_gid)
+
+
+def _has_changed(target: _Target) -> bool:
+    if target.status is None:
+        return os.path.lexists(target.path)
+    return _signature(target.path.stat()) != _signature(target.status)
 
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:
@@ -324,10 +372,11 @@ def _state(root: Path, entry: Entry) -> str:
     path = root / entry.path
     try:
         now = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return "foreign"
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        is_absent = isinstance(error, FileNotFoundError)
+        return "old" if is_absent and entry.created else "new" if is_absent and entry.removed else "foreign"
     name = journal.digest(now)
-    if name == entry.old:
+    if name == entry.old and not entry.created:
         return "old"
     if name == entry.new:
         return "new"
@@ -338,8 +387,15 @@ def _state(root: Path, entry: Entry) -> str:
 
 def _restore(root: Path, entry: Entry) -> None:
     path = root / entry.path
+    if entry.created:
+        path.unlink()
+        disk.sync_folder(path.parent)
+        return
     old = journal.blob(root, entry.old)
-    if entry.staged:
+    if entry.removed:
+        disk.create(path, old, _NEW_MODE)
+        disk.sync_folder(path.parent)
+    elif entry.staged:
         status = path.stat()
         staged = path.with_name(entry.staged)
         disk.create(staged, old, stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
