@@ -6,7 +6,8 @@ For each kind of key and number of rows a translation unit is made: a std::unord
 filled in a function template that is instantiated twice, as dispatchers for two output types are. torchless rewrites
 it; both are compiled. Columns: CPU seconds of the front end alone (-fsyntax-only) and of the whole compilation as the
 target's modules are built (-O3 -c), the smallest of --repeat runs, and the bytes of the object file. A compilation that
-takes more than --limit CPU seconds is given up and shown as a lower bound.
+takes more than --limit CPU seconds is given up and shown as a lower bound. "headers" is the front end over the
+standard headers that each version includes, and nothing else; "own" is the front end without them.
 """
 
 from __future__ import annotations
@@ -188,7 +189,8 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=900, metavar="SECONDS")
     options = parser.parse_args()
     compilers = [c for c in options.compilers.split(",") if shutil.which(c)]
-    print("| key | rows | compiler | front end s | -O3 s | ratio | object bytes |\n|---|---|---|---|---|---|---|")
+    print("| key | rows | compiler | front end s | headers s | own s | -O3 s | ratio | object bytes |")
+    print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for kind in options.keys.split(","):
@@ -197,6 +199,7 @@ def main() -> None:
                 texts = {"before": old, "after": rewritten(old, folder / "checkout")}
                 for compiler in compilers:
                     costs: dict[str, tuple[Cost, Cost]] = {}
+                    headers: dict[str, float] = {}
                     for name, text in texts.items():
                         (folder / "unit.cpp").write_text(text)
                         (folder / "unit.o").unlink(missing_ok=True)
@@ -204,10 +207,16 @@ def main() -> None:
                         front = compiled([*start, "-fsyntax-only", "unit.cpp"], folder, options.limit, options.repeat)
                         command = [*start, "-O3", "-c", "unit.cpp", "-o", "unit.o"]
                         costs[name] = front, compiled(command, folder, options.limit, options.repeat)
+                        lines = [line for line in text.splitlines(keepends=True) if line.startswith("#include")]
+                        (folder / "unit.cpp").write_text("".join(lines))
+                        alone = [*start, "-fsyntax-only", "unit.cpp"]
+                        headers[name] = compiled(alone, folder, options.limit, options.repeat).cpu
                     (front, whole), (front_after, whole_after) = costs["before"], costs["after"]
                     ratio = f"{'>' if whole.over else ''}{whole.cpu / whole_after.cpu:.0f}"
                     sizes = f"{whole.size or '?'} / {whole_after.size}"
-                    seconds = f"{front} / {front_after} | {whole} / {whole_after}"
+                    of_headers = f"{headers['before']:.2f} / {headers['after']:.2f}"
+                    own = f"{front.cpu - headers['before']:.2f} / {front_after.cpu - headers['after']:.2f}"
+                    seconds = f"{front} / {front_after} | {of_headers} | {own} | {whole} / {whole_after}"
                     print(f"| {kind} | {rows} | {compiler} | {seconds} | {ratio} | {sizes} |", flush=True)
 
 

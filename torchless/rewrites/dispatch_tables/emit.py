@@ -250,7 +250,7 @@ def inserted(file: File, offset: int, lines: Sequence[str], code: str, rank: int
 
 
 def include_edits(file: File, headers: Sequence[str]) -> list[Edit]:
-    """Edits that include the standard ``headers`` (``<algorithm>``) which the file does not include itself."""
+    """Edits that include the standard ``headers`` (``<cstddef>``) which the file does not include itself."""
     view, source = file.view, file.view.source
     lines = [line for line in include_lines(view, file.scopes) if line.movable]
     missing = sorted(set(headers) - {line.header for line in lines})

@@ -220,7 +220,7 @@ def _tables(making: _Making, key: Key) -> None:
         if template.is_new:
             lines = table_template(style_of(file.view.source), template.name)
             edits.append(emit.inserted(file, template.offset, lines, emit.TABLE, 0))
-            headers = ["<algorithm>", "<cstddef>"]
+            headers = ["<cstddef>"]
             headers += ["<string_view>"] if any(f.is_text for f in key.fields) else []
             edits += emit.include_edits(file, headers)
     for one in seen.filled:

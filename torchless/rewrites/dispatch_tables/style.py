@@ -50,19 +50,23 @@ def table_template(style: Style, name: str) -> list[str]:
     One text, whatever uses it: translation units of a module that define it all must define it alike.
     """
     one, two = style.step, style.step * 2
-    row = style.reference("const value_type", "&", "row")
-    wanted = style.reference("const Key", "&", "wanted")
     key = style.reference("const Key", "&", "key")
-    a, b = style.reference("const value_type", "&", "a"), style.reference("const value_type", "&", "b")
     value = _block(style, "struct value_type", [f"{two}Key first;", f"{two}Fn second;"], "};", one)
+    halve = [
+        f"{two}{one}const std::size_t half = left / 2;",
+        f"{two}{one}const bool below       = it[half].first < key;",
+        f"{two}{one}it += below ? half + 1 : 0;",
+        f"{two}{one}left = below ? left - half - 1 : half;",
+    ]
     find = [
-        f"{two}const auto before = []({row}, {wanted}) {{ return row.first < wanted; }};",
-        f"{two}const const_iterator it = std::lower_bound(begin(), end(), key, before);",
+        f"{two}const_iterator it = rows;",
+        *_block(style, f"for{style.space}(std::size_t left = length; left > 0;)", halve, "}", two),
         f"{two}return it != end() && !(key < it->first) ? it : end();",
     ]
     ascends = [
-        f"{two}const auto misplaced = []({a}, {b}) {{ return !(a.first < b.first); }};",
-        f"{two}return std::adjacent_find(first, first + count, misplaced) == first + count;",
+        f"{two}for{style.space}(std::size_t i = 1; i < count; ++i)",
+        f"{two}{one}if{style.space}(!(first[i - 1].first < first[i].first)) return false;",
+        f"{two}return true;",
     ]
     body = [
         *value,
@@ -75,9 +79,10 @@ def table_template(style: Style, name: str) -> list[str]:
         f"{one}constexpr const_iterator end() const {{ return rows + length; }}",
         f"{one}constexpr std::size_t size() const {{ return length; }}",
         f"{one}constexpr bool empty() const {{ return length == 0; }}",
-        f"{one}std::size_t count({key}) const {{ return find(key) != end(); }}",
-        f"{one}bool contains({key}) const {{ return find(key) != end(); }}",
-        *_block(style, f"const_iterator find({key}) const", find, "}", one),
+        f"{one}constexpr std::size_t count({key}) const {{ return find(key) != end(); }}",
+        f"{one}constexpr bool contains({key}) const {{ return find(key) != end(); }}",
+        f"{one}// As std::lower_bound looks, without what <algorithm> costs to parse.",
+        *_block(style, f"constexpr const_iterator find({key}) const", find, "}", one),
         f"{one}// Whether each key is less than the next one: sorted, and none of them twice.",
         *_block(style, "static constexpr bool ascends(const_iterator first, std::size_t count)", ascends, "}", one),
     ]
