@@ -7,19 +7,12 @@ kernels from the host unit. Nothing is changed for other units.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchless import suppress
-from torchless.check import context_of
-from torchless.facts.includes import IncludeGraph, graph_of, specs_of
-from torchless.facts.model import TuSpec
-from torchless.lints.context import Context
-from torchless.mend import check_options
-from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
+from torchless.compiled import Bench, Draft, Room, is_wanted, with_units
+from torchless.model import Edit, Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.project.model import Module
 from torchless.rewrites.host_units.instances import FEWEST, Instances, clashing, instances_of
@@ -29,10 +22,7 @@ from torchless.rewrites.passes.need import Split, reach_of, split_of
 from torchless.selection import asked_by_name
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
-from torchless.text.writer import FileChange
-from torchless.verify.compilers import Compiler, find_compiler
-from torchless.verify.emitted import Emitted, HostSymbols, emitted, host_symbols
-from torchless.verify.tree import Tree
+from torchless.verify.emitted import Emitted, HostSymbols
 
 if TYPE_CHECKING:
     from torchless.api import MigrateResult
@@ -50,96 +40,41 @@ def with_fused(result: MigrateResult, options: MigrateOptions, start: Path, prog
 
     Where there is no compiler for HIP, a note says that nothing was done. Raises UsageError.
     """
-    compiler = find_compiler()
-    if compiler is None:
-        text = f"{FUSED} was left out: it needs a clang that compiles HIP, to tell which kernels a source has"
-        return replace(result, notes=(*result.notes, text))
-    context = context_of(check_options(options, [FUSED]), start)
-    units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
-    overlay = {path: change.new for path, change in changes.items()}
-    for count, module in enumerate(context.modules):
-        progress("fusing", count, len(context.modules))
-        bench = _bench(context, options, compiler, overlay)
+    return with_units(result, options, start, progress, FUSED, "module{} to fuse", _find)
+
+
+def _find(room: Room) -> Iterator[Draft | Finding]:
+    modules = room.context.modules
+    touched = frozenset(room.overlay)
+    for count, module in enumerate(modules):
+        room.progress("fusing", count, len(modules))
+        bench = room.bench()
         found = [instances_of(path, bench.read(path)) for path in module.sources]
-        sources = [one for one in found if one is not None and _is_wanted(one)]
+        sources = [one for one in found if one is not None and is_wanted(_at(one), one.data)]
         if len(sources) < FEWEST:
             continue
-        if any(one.path in changes for one in sources):
-            remarks.append(_refused(sources[0], "a migration edits its sources; run again for this"))
+        if any(one.path in touched for one in sources):
+            yield _refused(sources[0], "a migration edits its sources; run again for this")
             continue
-        texts = _fused(bench, module, sources)
-        if isinstance(texts, str):
-            remarks.append(_refused(sources[0], texts))
-            continue
-        unit = _unit(bench, module, sources, texts, options)
-        units.append(unit)
-        if unit.status is UnitStatus.MIGRATED:
-            changes |= {path: FileChange(bench.read(path), text) for path, text in texts.items()}
-            overlay |= texts
-            edits += unit.edits
-    told = f"{len(units)} module{'' if len(units) == 1 else 's'} to fuse"
-    return replace(
-        result,
-        root=str(context.root),
-        units=(*result.units, *units),
-        findings=tuple(dict.fromkeys((*result.findings, *remarks))),
-        changes=dict(sorted(changes.items())),
-        edits=tuple(edits),
-        found=f"{result.found}; {told}" if result.found else told,
-    )
+        edits = _fused(bench, module, sources)
+        yield _refused(sources[0], edits) if isinstance(edits, str) else _draft(module, sources, edits)
 
 
-def _is_wanted(one: Instances) -> bool:
-    """Whether no comment in a source asks to leave it alone."""
-    finding = Finding(FUSED, "", one.path, one.first, one.first)
-    return bool(suppress.apply([finding], {one.path: suppress.read(SourceFile(one.path, one.data))}).kept)
+def _at(one: Instances) -> Finding:
+    return Finding(FUSED, "", one.path, one.first, one.first)
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """What a module is looked at with; ``specs`` gives the (host, device) passes of a source."""
-
-    compiler: Compiler
-    tree: Tree
-    graph: IncludeGraph
-    specs: Callable[[str], tuple[TuSpec, TuSpec]]
-    headers: str
-    jobs: int
-
-    def read(self, path: str) -> bytes:
-        """The bytes of a file, b"" where there is none."""
-        try:
-            return self.tree.read(path)
-        except OSError:
-            return b""
+Edits = dict[str, list[Edit]]
 
 
-def _bench(context: Context, options: MigrateOptions, compiler: Compiler, overlay: Mapping[str, bytes]) -> _Bench:
-    graph = graph_of(context.project).with_overlay(overlay)
-
-    def specs(path: str) -> tuple[TuSpec, TuSpec]:
-        ways = specs_of(context.project, graph, path, arch=options.arch)
-        both = [next(spec for spec in ways if spec.device == device) for device in (False, True)]
-        further = [
-            replace(s, defines=(*s.defines, *options.defines), include_dirs=(*s.include_dirs, *options.include_dirs))
-            for s in both
-        ]
-        return further[0], further[1]
-
-    return _Bench(compiler, Tree(context.root, dict(overlay)), graph, specs, options.headers, options.jobs or 2)
-
-
-def _fused(bench: _Bench, module: Module, sources: Sequence[Instances]) -> dict[str, bytes] | str:
-    """The new texts of the sources and of the headers that they share, or why they stay as they are."""
+def _fused(bench: Bench, module: Module, sources: Sequence[Instances]) -> Edits | str:
+    """The edits of the sources and of the headers that they share, or why they stay as they are."""
     first, others = sources[0], sources[1:]
-    reached = {
-        one.path: _inside(bench, bench.graph.closure(one.path, bench.specs(one.path)[1].include_dirs))
-        for one in sources
-    }
+    reached = {one.path: bench.inside(one.path, bench.specs(one.path)[1].include_dirs) for one in sources}
     clash = clashing(sources, reached, bench.read)
     if clash:
         return f"{clash}, and one unit for the host would read both"
-    old = _device(bench, bench.tree, sources)
+    old = _device(bench, sources)
     wrong = next((code.problem for code in old if code.problem), "")
     if wrong:
         return f"its device passes are not known: {wrong}"
@@ -151,16 +86,16 @@ def _fused(bench: _Bench, module: Module, sources: Sequence[Instances]) -> dict[
     if problem:
         return problem
     host, device = macro_names(module.name)
-    texts = _headers(bench, sources, listed, host, device)
-    texts[first.path] = host_text(first, sources, host)
+    edits = _headers(bench, sources, listed, host, device)
+    edits[first.path] = _whole(first, host_text(first, sources, host))
     for one, kernels in zip(others, listed[1:], strict=True):
-        texts[one.path] = device_text(one, kernels, device)
-    problem = _unlike(bench, sources, texts, assigned)
-    return problem or texts
+        edits[one.path] = _whole(one, device_text(one, kernels, device))
+    problem = _unlike(bench, sources, {path: apply(bench.read(path), made) for path, made in edits.items()}, assigned)
+    return problem or edits
 
 
-def _inside(bench: _Bench, files: Iterable[str]) -> frozenset[str]:
-    return frozenset(path for path in files if bench.graph.is_file(path))
+def _whole(one: Instances, text: bytes) -> list[Edit]:
+    return [Edit(one.path, 0, len(one.data), text, FUSED)]
 
 
 def _assigned(old: Sequence[Emitted]) -> list[list[str]]:
@@ -176,12 +111,12 @@ def _assigned(old: Sequence[Emitted]) -> list[list[str]]:
 
 
 def _headers(
-    bench: _Bench, sources: Sequence[Instances], listed: Sequence[Sequence[str]], host: bytes, device: bytes
-) -> dict[str, bytes]:
-    """The new texts of the headers: launchers hidden from device units, the bodies of kernels from the host unit."""
+    bench: Bench, sources: Sequence[Instances], listed: Sequence[Sequence[str]], host: bytes, device: bytes
+) -> Edits:
+    """The edits of the headers: launchers hidden from device units, the bodies of kernels from the host unit."""
     wanted = names_in([kernel for kernels in listed for kernel in kernels])
     include_dirs = bench.specs(sources[0].path)[1].include_dirs
-    files = {p for one in sources for p in _inside(bench, bench.graph.closure(one.path, include_dirs))}
+    files = {p for one in sources for p in bench.inside(one.path, include_dirs)}
     files -= {one.path for one in sources}
     edits = {path: hidden_kernels(SourceFile(path, bench.read(path)), host, FUSED) for path in sorted(files)}
     defining = {path for path, found in edits.items() if found}
@@ -201,7 +136,7 @@ def _headers(
             edits[path] = edits[path] + guard_edits(source, split, (), FUSED, b"#ifndef " + device)
             kept -= {item.spelled for item in split.hidden if item.spelled}
         pending += [(path, name) for name in sorted(kept)]
-    return {path: apply(bench.read(path), found) for path, found in edits.items() if found}
+    return {path: found for path, found in edits.items() if found}
 
 
 def edits_needed(split: Split) -> bool:
@@ -209,39 +144,27 @@ def edits_needed(split: Split) -> bool:
     return any(not item.spelled for item in split.hidden)
 
 
-def _resolved(bench: _Bench, includer: str, spelled: str, include_dirs: Sequence[str]) -> str:
+def _resolved(bench: Bench, includer: str, spelled: str, include_dirs: Sequence[str]) -> str:
     for include in bench.graph.includes(includer):
         if include.spelled == spelled.strip('<>"'):
             return bench.graph.resolve(includer, include, include_dirs)
     return ""
 
 
-def _device(bench: _Bench, tree: Tree, sources: Sequence[Instances]) -> list[Emitted]:
-    with tree.vfs() as overlay, ThreadPoolExecutor(max_workers=bench.jobs) as pool:
-        return list(
-            pool.map(
-                lambda one: emitted(bench.compiler, tree, bench.specs(one.path)[1], bench.headers, overlay), sources
-            )
-        )
+def _device(bench: Bench, sources: Sequence[Instances]) -> list[Emitted]:
+    return bench.device([bench.specs(one.path)[1] for one in sources])
 
 
-def _host(bench: _Bench, tree: Tree, sources: Sequence[Instances]) -> list[HostSymbols]:
-    with tree.vfs() as overlay, ThreadPoolExecutor(max_workers=bench.jobs) as pool:
-        return list(
-            pool.map(
-                lambda one: host_symbols(bench.compiler, tree, bench.specs(one.path)[0], bench.headers, overlay),
-                sources,
-            )
-        )
+def _host(bench: Bench, sources: Sequence[Instances]) -> list[HostSymbols]:
+    return bench.host([bench.specs(one.path)[0] for one in sources])
 
 
 def _unlike(
-    bench: _Bench, sources: Sequence[Instances], texts: Mapping[str, bytes], assigned: Sequence[Sequence[str]]
+    bench: Bench, sources: Sequence[Instances], texts: Mapping[str, bytes], assigned: Sequence[Sequence[str]]
 ) -> str:
     """What is not as it should be in the new texts, "" when every kernel and every launcher is there exactly once."""
-    tree = Tree(bench.tree.root, {**bench.tree.overlay, **texts})
-    new = _device(bench, tree, sources)
-    hosts = _host(bench, tree, sources)
+    after = bench.with_texts(texts)
+    new, hosts = _device(after, sources), _host(after, sources)
     problem = next((text for text in (*(c.problem for c in new), *(h.problem for h in hosts)) if text), "")
     if problem:
         return f"the new texts do not compile: {problem}"
@@ -249,7 +172,7 @@ def _unlike(
         for what, found in (("device", code.kernels), ("host", host.kernels)):
             if found != frozenset(kernels):
                 return f"the {what} pass of {one.path} would have other kernels: {min(found ^ frozenset(kernels))}"
-    before = _host(bench, bench.tree, sources)
+    before = _host(bench, sources)
     problem = next((code.problem for code in before if code.problem), "")
     if problem:
         return f"its host passes are not known: {problem}"
@@ -259,21 +182,14 @@ def _unlike(
     return ""
 
 
-def _unit(
-    bench: _Bench, module: Module, sources: Sequence[Instances], texts: Mapping[str, bytes], options: MigrateOptions
-) -> Unit:
-    name = f"{FUSED} {module.name}"
-    edits = tuple(Edit(path, 0, len(bench.read(path)), text, FUSED) for path, text in sorted(texts.items()))
+def _draft(module: Module, sources: Sequence[Instances], edits: Mapping[str, Sequence[Edit]]) -> Draft:
     first = sources[0]
     message = (
         f"{len(sources)} sources instantiate launchers: {first.path} gets all of them, the other {len(sources) - 1} the"
         " kernels; the launchers' headers are parsed once for the host"
     )
-    finding = Finding(FUSED, message, first.path, first.first, first.first, Tier.UNSAFE, edits, unit=name)
-    held = name in options.held
-    status = UnitStatus.BACKED_OUT if held else UnitStatus.MIGRATED if options.unsafe else UnitStatus.CLEAN
-    made = edits if status is UnitStatus.MIGRATED else ()
-    return Unit(name, (module.name,), (), tuple(sorted(texts)), status, (finding,), made)
+    finding = Finding(FUSED, message, first.path, first.first, first.first, Tier.UNSAFE)
+    return Draft(f"{FUSED} {module.name}", (module.name,), finding, edits)
 
 
 def _refused(first: Instances, reason: str) -> Finding:

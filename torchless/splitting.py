@@ -8,33 +8,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from torchless import suppress
-from torchless.check import context_of
 from torchless.closure.build import Closures
-from torchless.facts.includes import IncludeGraph, graph_of
+from torchless.compiled import Bench, Draft, Room, is_wanted, with_units
 from torchless.facts.model import TuSpec
-from torchless.lints.context import Context
 from torchless.lints.host_only import VARIABLES, device_code
-from torchless.mend import check_options
-from torchless.model import Confidence, Edit, Finding, Tier, Unit, UnitStatus
+from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.project.bindings import MODULE_MACRO
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
 from torchless.rewrites.passes.need import Reach, Split, host_names, kernel_names, reach_of, split_of
 from torchless.selection import asked_by_name
-from torchless.text.edits import apply, offset_map
+from torchless.text.edits import apply
 from torchless.text.source import SourceFile
-from torchless.text.writer import FileChange
-from torchless.verify.compilers import Compiler, find_compiler
-from torchless.verify.emitted import Emitted, accepted, emitted
-from torchless.verify.tree import Tree
+from torchless.verify.emitted import Emitted, accepted
 
 if TYPE_CHECKING:
     from torchless.api import MigrateResult
@@ -66,108 +59,48 @@ def with_split(result: MigrateResult, options: MigrateOptions, start: Path, prog
 
     Where there is no compiler for HIP, a note says that nothing was done. Raises UsageError.
     """
-    compiler = find_compiler()
-    if compiler is None:
-        text = f"{SPLIT} was left out: it needs a clang that compiles HIP, to tell which kernels a source has"
-        return replace(result, notes=(*result.notes, text))
-    context = context_of(check_options(options, [SPLIT]), start)
-    answers = _answers(context, options, progress, compiler, {p: c.new for p, c in result.changes.items()})
-    units, remarks, changes, edits = [], [], dict(result.changes), list(result.edits)
-    for answer in answers:
+    return with_units(result, options, start, progress, SPLIT, "source{} to split", _find)
+
+
+def _find(room: Room) -> Iterator[Draft | Finding]:
+    context = room.context
+    for answer in _answers(room):
         if answer.text is None:
-            remarks.append(answer.finding)
+            yield answer.finding
             continue
-        known = changes.get(answer.path)
-        finding = replace(answer.finding, unit=f"{SPLIT} {answer.path}")
-        if known is not None:
-            finding = _in_old_text(finding, [e for e in result.edits if e.path == answer.path])
-        held = finding.unit in options.held
-        goes = not held and (finding.tier is Tier.SAFE or options.unsafe)
-        status = UnitStatus.BACKED_OUT if held else UnitStatus.MIGRATED if goes else UnitStatus.CLEAN
-        made = finding.edits if goes else ()
         modules = tuple(m.name for m in context.project.modules if answer.path in m.sources)
-        units.append(Unit(finding.unit, modules, (), (answer.path,), status, (finding,), made))
-        if goes:
-            old = known.old if known is not None else context.source(answer.path).data
-            changes[answer.path] = FileChange(old, answer.text)
-            edits += made
-    count = sum(unit.status is UnitStatus.MIGRATED for unit in units)
-    told = f"{count} source{'' if count == 1 else 's'} to split"
-    return replace(
-        result,
-        root=str(context.root),
-        units=(*result.units, *units),
-        findings=tuple(dict.fromkeys((*result.findings, *remarks))),
-        changes=dict(sorted(changes.items())),
-        edits=tuple(edits),
-        found=f"{result.found}; {told}" if result.found else told,
-    )
-
-
-def _in_old_text(finding: Finding, edits: Sequence[Edit]) -> Finding:
-    """``finding`` with its places in the file on disk, where they are in a text that ``edits`` make of it."""
-    where = offset_map(edits)
-
-    def old(offset: int) -> int:
-        while (found := where.old(offset)) is None:
-            offset += 1
-        return found
-
-    moved = tuple(replace(e, start=old(e.start), end=old(e.end), rank=e.rank + 100) for e in finding.edits)
-    return replace(finding, edits=moved, start=old(finding.start), end=old(finding.end))
+        finding = replace(answer.finding, edits=())
+        yield Draft(f"{SPLIT} {answer.path}", modules, finding, {answer.path: answer.finding.edits})
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _Bench(Bench):
     """What every source is looked at with. ``reading`` is held while what several threads share is looked at."""
 
-    compiler: Compiler
-    tree: Tree
-    graph: IncludeGraph
     closures_with: Callable[[Mapping[str, bytes]], Closures]
     closures: Closures
-    options: MigrateOptions
     reading: Lock
 
-    def read(self, path: str) -> bytes:
-        """The bytes of a file as the migration leaves it, b"" where there is none."""
-        try:
-            return self.tree.read(path)
-        except OSError:
-            return b""
 
-    def with_text(self, path: str, text: bytes) -> Tree:
-        """The tree with ``path`` replaced."""
-        return Tree(self.tree.root, {**self.tree.overlay, path: text})
-
-
-def _answers(
-    context: Context, options: MigrateOptions, progress: Progress, compiler: Compiler, overlay: Mapping[str, bytes]
-) -> list[_Answer]:
-    project = context.project
+def _answers(room: Room) -> list[_Answer]:
+    context, options, project = room.context, room.options, room.context.project
 
     def closures(texts: Mapping[str, bytes]) -> Closures:
         flags = options.arch, options.defines, options.include_dirs
         return Closures(project, context.index, context.heavy, *flags, overlay=texts)
 
-    graph, tree = graph_of(project).with_overlay(overlay), Tree(context.root, overlay)
-    bench = _Bench(compiler, tree, graph, closures, closures(overlay), options, Lock())
+    overlay = dict(room.overlay)
+    bench = _Bench(context, options, room.compiler, overlay, closures, closures(overlay), Lock())
     sources = sorted(path for path in context.files.intersection(project.sources) if path.endswith((".cu", ".hip")))
     done = 0
     out: list[_Answer] = []
     with ThreadPoolExecutor(max_workers=options.jobs or os.cpu_count() or 1) as pool:
         for answer in pool.map(lambda path: _answer(bench, path), sources):
             done += 1
-            progress("splitting", done, len(sources))
-            if answer is not None and _is_wanted(answer, bench):
+            room.progress("splitting", done, len(sources))
+            if answer is not None and is_wanted(answer.finding, bench.read(answer.path)):
                 out.append(answer)
     return out
-
-
-def _is_wanted(answer: _Answer, bench: _Bench) -> bool:
-    """Whether no comment in the source asks to leave it alone."""
-    source = SourceFile(answer.path, bench.read(answer.path))
-    return bool(suppress.apply([answer.finding], {answer.path: suppress.read(source)}).kept)
 
 
 def _answer(bench: _Bench, path: str) -> _Answer | None:
@@ -191,7 +124,7 @@ def _answer(bench: _Bench, path: str) -> _Answer | None:
             return _refused(source, f"it may use {launching[0].decode()}, which starts kernels that are not seen here")
         before = _lines(bench.closures, path)
         text = apply(data, guard_edits(source, split, (), SPLIT))
-        after = _lines(bench.closures_with({**bench.tree.overlay, path: text}), path)
+        after = _lines(bench.closures_with({**bench.overlay, path: text}), path)
     if _is_small(bench, (before, after)):
         return _small(source, split, (before, after))
     return _proved(bench, source, reach, split, devices, (before, after))
@@ -236,7 +169,7 @@ def _proved(
     ``specs`` are its device passes, in each way that a module builds it.
     """
     path = source.path
-    old = _emitted(bench, bench.tree, specs)
+    old = bench.device(specs)
     if problem := _problem(old):
         printed = re.search(r"'([^']+)' file not found", problem)
         if split.whole and printed is not None and not (reason := _may_start(source, split, reach, bench)):
@@ -247,7 +180,7 @@ def _proved(
         return _refused(source, "modules build it in ways that have different kernels")
     if split.whole and (kernels or variables):
         return _refused(source, f"{min(kernels | variables)} comes of a template or a header that it reads")
-    bare = _emitted(bench, bench.with_text(path, apply(source.data, guard_edits(source, split, (), SPLIT))), specs)
+    bare = bench.with_texts({path: apply(source.data, guard_edits(source, split, (), SPLIT))}).device(specs)
     if problem := _problem(bare):
         return _refused(source, f"without it the device pass fails: {problem}")
     listed = instantiations(kernels - bare[0].kernels)
@@ -258,16 +191,16 @@ def _proved(
         split = again if isinstance(again, Split) else split
     edits = guard_edits(source, split, listed, SPLIT)
     text = apply(source.data, edits)
-    tree = bench.with_text(path, text)
+    changed = bench.with_texts({path: text})
     if listed:
         with bench.reading:
-            lines = lines[0], _lines(bench.closures_with(tree.overlay), path)
+            lines = lines[0], _lines(bench.closures_with(changed.overlay), path)
         if _is_small(bench, lines):
             return _small(source, split, lines)
-    new = _emitted(bench, tree, specs) if listed else bare
+    new = changed.device(specs) if listed else bare
     hosts = [replace(spec, device=False) for spec in specs]
-    with tree.vfs() as overlay:
-        refused = [accepted(bench.compiler, tree, spec, bench.options.headers, overlay) for spec in hosts]
+    with changed.tree.vfs() as overlay:
+        refused = [accepted(bench.compiler, changed.tree, spec, bench.options.headers, overlay) for spec in hosts]
     if problem := _problem(new) or next(filter(None, refused), ""):
         return _refused(source, f"the new text does not compile: {problem}")
     for before, after in zip(old, new, strict=True):
@@ -302,11 +235,6 @@ def _unseen(source: SourceFile, split: Split, lines: tuple[int, int], header: st
         replace(finding, message=text, tier=Tier.UNSAFE, confidence=Confidence.SYNTACTIC),
         apply(source.data, edits),
     )
-
-
-def _emitted(bench: _Bench, tree: Tree, specs: Sequence[TuSpec]) -> list[Emitted]:
-    with tree.vfs() as overlay:
-        return [emitted(bench.compiler, tree, spec, bench.options.headers, overlay) for spec in specs]
 
 
 def _problem(found: Iterable[Emitted]) -> str:

@@ -105,7 +105,7 @@ def test_a_dispatcher_over_what_a_build_prints_goes_as_a_whole_where_no_name_lea
 
 
 def test_without_a_compiler_nothing_is_done_and_a_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchless.splitting.find_compiler", lambda: None)
+    monkeypatch.setattr("torchless.compiled.find_compiler", lambda: None)
     result = run(checkout(tmp_path, {"csrc/count.cu": HOST_ONLY}), unsafe=True)
     assert result.changes == {}
     assert [note for note in result.notes if "TL620 was left out" in note]
