@@ -1,7 +1,7 @@
 """The ladder of `torchless verify` on real migrations: the tool's own of a commit's parent, and people's.
 
-    python benchmarks/ladder.py CLONE WORK [COMMIT[:PART]...] [--rungs types,closure,trace] [--sides tool,people]
-                               [-o FILE] [--show FILE...]
+    python benchmarks/ladder.py CLONE WORK [COMMIT[:PART]...] [--rungs types,closure,device,trace] [--sides tool,people]
+                               [--unsafe] [-o FILE] [--show FILE...]
 
 CLONE is a clone of the target with its history, WORK a folder for checkouts (made in git worktrees, removed again).
 For each commit in which people took torch out of modules, the sources that it changed are migrated by the tool on its
@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,9 @@ def main() -> None:
     parser.add_argument("clone", type=Path, nargs="?")
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("commits", nargs="*", default=list(COMMITS))
-    parser.add_argument("--rungs", default="types,closure,trace")
+    parser.add_argument("--rungs", default="types,closure,device,trace")
     parser.add_argument("--sides", default="tool,people")
+    parser.add_argument("--unsafe", action="store_true", help="let the tool make edits whose meaning may shift")
     parser.add_argument("-o", dest="output", type=Path)
     parser.add_argument("--show", nargs="+", type=Path, help="print the table of FILEs instead of running anything")
     options = parser.parse_args()
@@ -58,7 +59,8 @@ def main() -> None:
         parser.error("a clone and a folder to work in are needed")
     for commit in options.commits:
         for side in options.sides.split(","):
-            for row in ladder(options.clone, options.work.resolve(), commit, side, options.rungs):
+            how = ["--unsafe"] if options.unsafe else []
+            for row in ladder(options.clone, options.work.resolve(), commit, side, options.rungs, how):
                 answers.append(row)
                 print(shown(row), flush=True)
                 if options.output:
@@ -66,8 +68,11 @@ def main() -> None:
     print(summary(answers))
 
 
-def ladder(clone: Path, work: Path, commit: str, side: str, rungs: str) -> Iterator[dict[str, Any]]:
-    """The answers for the modules of one commit, or one row that says why there are none."""
+def ladder(clone: Path, work: Path, commit: str, side: str, rungs: str, how: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The answers for the modules of one commit, or one row that says why there are none.
+
+    ``how`` are further arguments for the migration.
+    """
     commit, _, part = commit.partition(":")
     changed = git(clone, "diff", "--name-only", "--diff-filter=M", f"{commit}~1", commit).split()
     sources = [path for path in changed if Path(path).suffix in (".cu", ".cpp") and "op_tests" not in path]
@@ -79,7 +84,7 @@ def ladder(clone: Path, work: Path, commit: str, side: str, rungs: str) -> Itera
     try:
         since = [] if side == "tool" else ["--since", f"{commit}~1"]
         if side == "tool":
-            done = torchless(tree, "migrate", "--write", *sources)
+            done = torchless(tree, "migrate", "--write", *how, *sources)
             if not git(tree, "diff", "--name-only").strip():
                 codes = sorted({word for word in done.stdout.split() if word.startswith("TL") and word[2:].isdigit()})
                 why = f"nothing is migrated ({', '.join(codes)})"

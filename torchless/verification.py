@@ -18,7 +18,7 @@ from torchless.facts.flags import HeadersError, find_headers
 from torchless.facts.model import TuFacts, TuSpec
 from torchless.facts.pool import default_jobs, parse_many, prepare_pch
 from torchless.index import open_index
-from torchless.options import MigrateOptions, Progress
+from torchless.options import Progress
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Module, Project
 from torchless.selection import SelectionError, select
@@ -31,10 +31,12 @@ from torchless.verify.launches import identity, trace
 from torchless.verify.op_tests import run_tests
 from torchless.verify.rebuild import RebuildOptions, Workshop, rebuild
 from torchless.verify.remembered_answers import Remembered
+from torchless.verify.trace import TraceOptions
+from torchless.verify.trace.preparing import prepare
 from torchless.verify.tree import Tree
 from torchless.verify.versions import before_last_write, before_revision, changed
-from torchless.workers import parse
 
+_MANY = 8  # units that are worth a precompiled header
 RUNGS = ("types", "closure", "device", "trace")
 """What can be run without ROCm, in the order of the ladder; ladder.RUNGS has those that need it, too."""
 
@@ -98,8 +100,12 @@ def compare(
     options: VerifyOptions,
     progress: Progress,
 ) -> VerifyResult:
-    """Compare two versions of ``project``; ``wanted`` names the modules, None means those that the change touches."""
+    """Compare two versions of ``project``; ``wanted`` names the modules, None means those that the change touches.
+
+    Raises UsageError for a compiler that was named and is none.
+    """
     began = time.monotonic()
+    find_compiler()  # one that was named in vain is said at once
     files = changed(before, after)
     index = open_index(Path(project.root), options.cache)
     closures = Closures(
@@ -146,12 +152,9 @@ class _Rungs:
 
     def parse(self, specs: Sequence[TuSpec]) -> Sequence[TuFacts]:
         """The facts of ``specs`` in the new version."""
-        if self.after.overlay:
-            pch = prepare_pch(self.options.arches[0], default_folder(), jobs=self.options.jobs)
-            overlay = self.after.overlay
-            return parse_many(specs, self.after.root, overlays=overlay, pch=pch, jobs=self.options.jobs)
-        options = MigrateOptions((), jobs=self.options.jobs, cache=self.options.cache, arch=self.options.arches[0])
-        return parse(specs, self.project, options, lambda stage, done, total: None)
+        jobs, many = self.options.jobs, len(specs) > _MANY
+        pch = prepare_pch(self.options.arches[0], default_folder(), jobs=jobs, build_missing=many)
+        return parse_many(specs, self.after.root, overlays=self.after.overlay, pch=pch, jobs=jobs)
 
     def of(self, module: Module, touched: Iterable[str]) -> list[Answer]:
         """What each rung says of ``module``; only sources that the change touches are compared."""
@@ -184,11 +187,10 @@ class _Rungs:
 
         def launches() -> Answer:
             torch = self.options.torch
-            whole = tuple(spec for s in module.sources for spec in self.closures.specs(s))
             return traced(
-                replace(versions, specs=whole),
+                whole,
                 "trace",
-                identity(self.project, module, versions, torch),
+                how,
                 lambda: trace(self.project, module, versions, self.parse, self.closures.specs, torch, jobs),
             )
 
@@ -204,6 +206,12 @@ class _Rungs:
         if not specs:
             why = "no source of the module reads a file that differs"
             return [Answer(name, Verdict.NOT_RUN, why) for name in self.options.rungs]
+        whole = replace(versions, specs=tuple(spec for s in module.sources for spec in self.closures.specs(s)))
+        how = ""
+        if "trace" in self.options.rungs:
+            how = identity(self.project, module, versions, self.options.torch)
+            if traced.known(whole, "trace", how) is None:
+                prepare(TraceOptions(torch=self.options.torch, jobs=jobs))
         return [ladder.timed(known[name]) for name in ladder.RUNGS if name in self.options.rungs]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from torchless.text.writer import FileChange, write_files
+from torchless.verify.compilers import find_compiler
 from torchless.verify.trace import TraceError
 
 SOURCE = "csrc/kernels/scale_kernels.cu"
@@ -90,6 +91,16 @@ def test_bad_input_is_one_line(run, committed, arguments, said):
     assert (done.code, done.out) == (2, b"")
     assert said in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("named", "why"), [("/nowhere/clang++", "cannot be run"), ("true", "is not a clang")])
+def test_a_compiler_that_is_none_is_said_at_once(run, committed, monkeypatch, named, why):
+    find_compiler.cache_clear()
+    monkeypatch.setenv("TORCHLESS_CLANG", named)
+    done = run("verify", "--since", "HEAD", cwd=committed)
+    assert (done.code, done.out, done.err.count("\n")) == (2, b"", 1)
+    assert f"TORCHLESS_CLANG is {named!r}, which {why}" in done.err
+    find_compiler.cache_clear()
 
 
 def test_without_git_there_must_have_been_a_write(run, mini_aiter):

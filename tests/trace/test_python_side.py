@@ -221,3 +221,17 @@ def test_ways_to_spell_a_call() -> None:
         (("input", "fast"), 1, (None, None, True)),
     ]
     assert len(list(spellings(replace(OP, defaults=frozenset()), call))) == 2
+
+
+def test_what_reads_the_same_is_compiled_once() -> None:
+    """The rows of all modules stand in one header: that those of another one differ makes no other library."""
+
+    def built(row: bytes) -> str:
+        source = b'#include "rows.h"\n#include <pybind11/pybind11.h>\nPYBIND11_MODULE(extension, m) { MINE }\n'
+        rows = b'#define MINE m.def("f", [] { return 1; });\n' + row
+        tree = TreeText(str(FIXTURES), {"csrc/core.cu": source, "csrc/rows.h": rows})
+        return build_library(Side("after", tree, (TuSpec("csrc/core.cu", include_dirs=("csrc",)),), ()), OPTIONS).path
+
+    first = built(b"#define ANOTHER 1\n")
+    assert built(b"#define ANOTHER 2\n") == first
+    assert built(b"#undef MINE\n#define MINE\n") != first

@@ -152,16 +152,19 @@ def parse_task(settings: Mapping[str, Any], pch: PchSet | None, spec: TuSpec) ->
     return clang.parse(spec, pch=pch, **settings)
 
 
-def prepare_pch(arch: str, folder: Path, *, jobs: int = 0, torch_free: bool = False) -> PchSet:
+def prepare_pch(
+    arch: str, folder: Path, *, jobs: int = 0, torch_free: bool = False, build_missing: bool = True
+) -> PchSet:
     """The precompiled headers for ``arch``, built below ``folder`` where they are not there yet.
 
     Those with torch, for both passes; with ``torch_free`` also those without. What cannot be built is told in notes.
+    Without ``build_missing`` only what is there: a header takes longer than the first few units that it would help.
     """
     kinds = [(device, True) for device in (False, True)]
     kinds += [(device, False) for device in (False, True) if torch_free]
     requests = [PchRequest(arch, device, torch, str(folder)) for device, torch in kinds]
     ready = {r: str(p) for r in requests if (p := path_of(r)).exists()}
-    missing = [r for r in requests if r not in ready]
+    missing = [r for r in requests if r not in ready and build_missing]
     notes: list[str] = []
     for outcome in run_all(build, missing, jobs=jobs):
         if outcome.value is not None:

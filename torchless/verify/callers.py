@@ -4,52 +4,79 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from torchless.facts.model import TuSpec
 from torchless.project.model import BindingRow, Module, Project, PyOp
 from torchless.project.ops import ops_of, parse_python
-from torchless.verify.trace.library import CORE, build_core, build_library, build_runtime
+from torchless.verify.trace.library import CORE, Library, build_core, build_library, build_runtime
 from torchless.verify.trace.model import EntryPoint, EntryResult, Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.python_calls import PythonOp, PythonSide, compare_ops
 from torchless.verify.tree import Tree
 
 
-def call_from_python(
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """The ops of a module, and both versions of it as Python loads them; ``why`` they could not be built."""
+
+    ops: tuple[PythonOp, ...]
+    runtime: Library | None = None
+    sides: tuple[PythonSide, ...] = ()
+    why: str = ""
+
+    def call(self, traced: Sequence[EntryResult], options: TraceOptions) -> tuple[EntryResult, ...]:
+        """Call the ops as Python does, with inputs that the trace of C++ found."""
+        if self.runtime is None:
+            return tuple(EntryResult(f"{op.module}.{op.name}", "not run", self.why) for op in self.ops)
+        examples = {e.entry: (e.signature, e.examples) for e in traced if e.signature is not None}
+        return compare_ops(self.sides[0], self.sides[1], self.runtime, self.ops, examples, options)
+
+
+def built_for_python(
     project: Project,
     module: Module,
     trees: tuple[Tree, Tree],
     specs: Sequence[TuSpec],
     core: Sequence[TuSpec],
     points: Sequence[EntryPoint],
-    traced: Sequence[EntryResult],
     rows: Sequence[BindingRow],
     options: TraceOptions,
-) -> tuple[EntryResult, ...]:
-    """Call the ops of ``module`` in both ``trees`` as Python does, with inputs that the trace of C++ found.
+) -> Callers:
+    """Build what Python loads of ``module`` in both ``trees``.
 
-    ``specs`` are all host units of the module, ``core`` those of the target's core module. Gives nothing where Python
-    has no op for any of the entry points ``points``; "not run", with the reason, where something cannot be built.
+    ``specs`` are all host units of the module, ``core`` those of the target's core module. There are no ops where
+    Python has none for any of the entry points ``points``.
     """
     before = {path: _ops(trees[0], path, module) for path in sorted({o.path for o in project.ops})}
-    ops = python_ops([op for found in before.values() for op in found], rows, points)
+    ops = tuple(python_ops([op for found in before.values() for op in found], rows, points))
     if not ops:
-        return ()
-    develop = [any(op.develop for path in before for op in _ops(tree, path, module)) for tree in trees]
+        return Callers(())
+    converts = [any(op.develop for path in before for op in _ops(tree, path, module)) for tree in trees]
+    texts = [TreeText(str(tree.root), dict(tree.overlay)) for tree in trees]
+    sides = [
+        Side(name, text, tuple(specs), tuple(points)) for name, text in zip(("before", "after"), texts, strict=True)
+    ]
+    folders = module.include_dirs or project.include_dirs
+    with ThreadPoolExecutor(max_workers=5) as pool:  # compilers are counted where they are started
+        runtime = pool.submit(build_runtime, options)
+        own = [pool.submit(build_library, side, options) for side in sides]
+        wanted = [(develop or bool(core)) and module.name != CORE for develop in converts]
+        cores = [
+            pool.submit(build_core, t, core, folders, options) if w else None
+            for t, w in zip(texts, wanted, strict=True)
+        ]
     try:
-        runtime = build_runtime(options)
-        sides = []
-        for tree, name, converts in zip(trees, ("before", "after"), develop, strict=True):
-            text = TreeText(str(tree.root), dict(tree.overlay))
-            own = tuple(points)
-            libraries = {module.name: build_library(Side(name, text, tuple(specs), own), options)}
-            if (converts or core) and module.name != CORE:
-                libraries[CORE] = build_core(text, core, module.include_dirs or project.include_dirs, options)
-            sides.append(PythonSide(text, libraries))
+        built = []
+        for text, library, converter in zip(texts, own, cores, strict=True):
+            libraries = {module.name: library.result()}
+            if converter is not None:
+                libraries[CORE] = converter.result()
+            built.append(PythonSide(text, libraries))
+        return Callers(ops, runtime.result(), tuple(built))
     except TraceError as error:
-        return tuple(EntryResult(f"{op.module}.{op.name}", "not run", str(error)) for op in ops)
-    examples = {e.entry: (e.signature, e.examples) for e in traced if e.signature is not None}
-    return compare_ops(sides[0], sides[1], runtime, ops, examples, options)
+        return Callers(ops, why=str(error))
 
 
 def python_ops(before: Sequence[PyOp], rows: Sequence[BindingRow], points: Sequence[EntryPoint]) -> list[PythonOp]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from torchless.errors import UsageError
 from torchless.facts.flags import HeadersError, find_headers, shown_path, unit_arguments
 from torchless.facts.model import TuSpec
 
@@ -43,16 +44,27 @@ class Reads:
 def find_compiler() -> Compiler | None:
     """The compiler for HIP: TORCHLESS_CLANG, else ROCm's clang, else the newest plain clang of this machine.
 
-    None when there is none that starts and is new enough.
+    None when there is none that starts and is new enough. Raises UsageError when TORCHLESS_CLANG names none such:
+    whoever set it wants no other.
     """
+    named = os.environ.get("TORCHLESS_CLANG", "")
+    path = shutil.which(named) if named else None
+    if named and (path is None or _release(_version(path)) < _OLDEST):
+        what = "cannot be run" if path is None else "is not a clang that is new enough"
+        raise UsageError(f"TORCHLESS_CLANG is {named!r}, which {what}: name a clang++ {_OLDEST} or newer, or unset it")
     rocm = Path(os.environ.get("ROCM_PATH", "/opt/rocm"))
-    places = [os.environ.get("TORCHLESS_CLANG", ""), str(rocm / "llvm/bin/clang++"), str(rocm / "lib/llvm/bin/clang++")]
+    places = [named, str(rocm / "llvm/bin/clang++"), str(rocm / "lib/llvm/bin/clang++")]
     for place in (*places, *_CLANGS):
         path = shutil.which(place) if place else None
         version = _version(path) if path else _NO_CLANG
-        if path and int(version.split()[-1].split(".")[0] or 0) >= _OLDEST:
+        if path and _release(version) >= _OLDEST:
             return Compiler(path, version, path.startswith(str(rocm)))
     return None
+
+
+def _release(version: str) -> int:
+    """The number of the release in what a compiler calls itself: 19 of ``clang version 19.1.7``."""
+    return int(version.split()[-1].split(".")[0] or 0)
 
 
 def _version(path: str) -> str:

@@ -58,6 +58,7 @@ _FIGURES = {
 _LABEL = re.compile(r"\.L([A-Za-z_.$]+)(\d+)(?:_(\d+))?")
 _SYMBOL = re.compile(r"_Z\w+(?:\.[\w.]+)?")
 _NOISE = re.compile(r"__hip_cuid_\w+|\.(?:static|intern)\.[0-9a-f]{8,}")
+_KERNEL = re.compile(rb"__attribute__\s*\(\(\s*(?:global|__global__)\b|__global__")
 _ALIAS = "TORCHLESS_TARGET_ELEMENTS"
 _TIMEOUT = 900  # seconds for one device pass
 
@@ -153,6 +154,8 @@ def _compile(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay
     arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *overlay, "-O3", "-fno-builtin", "-S"]
     command = [compiler.path, *arguments, "-o", "-", str(tree.root / spec.source)]
     try:
+        if _has_no_kernel(command, tree, spec, headers):
+            return DeviceCode(spec)
         done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False, cwd=tree.root)
     except subprocess.TimeoutExpired:
         return DeviceCode(spec, problem=f"no answer after {_TIMEOUT} s")
@@ -163,6 +166,18 @@ def _compile(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay
         first = next((line for line in lines if "error" in line), lines[0] if lines else "failed without a word")
         return DeviceCode(spec, problem=first.strip())
     return DeviceCode(spec, read_assembly(done.stdout.decode("utf-8", "replace")))
+
+
+def _has_no_kernel(command: Sequence[str], tree: Tree, spec: TuSpec, headers: str) -> bool:
+    """Whether a source that binds functions, over the stub headers, holds no kernel once it is preprocessed.
+
+    Most do not, and compiling them takes longer than many a launcher. An installed library may have kernels anywhere.
+    """
+    if headers != "stubs" or b"PYBIND11_MODULE" not in tree.read(spec.source):
+        return False
+    told = [*command[:-4], "-E", "-P", *command[-3:]]
+    done = subprocess.run(told, capture_output=True, timeout=_TIMEOUT, check=False, cwd=tree.root)
+    return done.returncode == 0 and _KERNEL.search(done.stdout) is None
 
 
 def read_assembly(text: str) -> dict[str, Function]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from torchless.facts.model import TuFacts, TuSpec
 from torchless.project.model import BindingRow, Module, Project
 from torchless.verify.answer import Answer, Verdict, few
-from torchless.verify.callers import call_from_python, one_each, python_digest
+from torchless.verify.callers import Callers, built_for_python, one_each, python_digest
 from torchless.verify.ladder import Versions
 from torchless.verify.trace import (
     EntryPoint,
@@ -53,15 +54,23 @@ def trace(
     bindings = {tu.path for tu in project.binding_tus} - {point.source for point in points}
     specs = [spec for spec in one_each(versions.specs, module) if spec.source not in bindings]
     options = TraceOptions(torch=torch, jobs=jobs)
-    traced = trace_unit(_text(versions.before), _text(versions.after), specs, points, options)
-    called: Sequence[EntryResult] = ()
-    if torch != "stand-in":
+    building: list[Future[Callers]] = []
+
+    def built() -> None:
+        """Build for Python while the functions are called from C++."""
+        if torch == "stand-in":
+            return
         whole = one_each([spec for source in module.sources for spec in specs_of(source)], module)
         core = next((m for m in project.modules if m.name == CORE), None)
         core_specs = one_each([s for source in core.sources for s in specs_of(source)], core) if core else ()
-        trees = (versions.before, versions.after)
-        rows = bound_rows(project, module)
-        called = call_from_python(project, module, trees, whole, core_specs, points, traced.entries, rows, options)
+        trees, rows = (versions.before, versions.after), bound_rows(project, module)
+        building.append(pool.submit(built_for_python, project, module, trees, whole, core_specs, points, rows, options))
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        traced = trace_unit(_text(versions.before), _text(versions.after), specs, points, options, built)
+        if not building:  # nothing could be built for C++: what can for Python says why not
+            built()
+    called = building[0].result().call(traced.entries, options) if building else ()
     return judge(traced, called)
 
 

@@ -38,18 +38,26 @@ class Remembered:
 
         An answer that a time limit cut short is not kept: the machine may be less busy next time.
         """
-        if not self.enabled:
-            return ask()
-        cache = Cache(self.graph.root)
-        asked = [("rung", rung), ("how", how), ("format", _FORMAT), ("code", _code())]
-        key = cache.full_key([self._key((versions.before, versions.after), versions.specs)], flags.toolchain(), asked)
-        known = _decode(cache.findings(key))
+        known = self.known(versions, rung, how)
         if known is not None:
             return known
         answer = ask()
-        if not any(_CUT_SHORT.search(text) for text in (answer.detail, *answer.evidence, *answer.unseen)):
-            cache.store_findings(key, json.dumps(asdict(answer)).encode())
+        cut_short = any(_CUT_SHORT.search(text) for text in (answer.detail, *answer.evidence, *answer.unseen))
+        if self.enabled and not cut_short:
+            key = self._asked(versions, rung, how)
+            Cache(self.graph.root).store_findings(key, json.dumps(asdict(answer)).encode())
         return answer
+
+    def known(self, versions: Versions, rung: str, how: str) -> Answer | None:
+        """The answer that is remembered, None where there is none."""
+        if not self.enabled:
+            return None
+        return _decode(Cache(self.graph.root).findings(self._asked(versions, rung, how)))
+
+    def _asked(self, versions: Versions, rung: str, how: str) -> str:
+        asked = [("rung", rung), ("how", how), ("format", _FORMAT), ("code", _code())]
+        files = self._key((versions.before, versions.after), versions.specs)
+        return Cache(self.graph.root).full_key([files], flags.toolchain(), asked)
 
     def code(self, how: str) -> Keep:
         """Remembers the device code of single units; ``how`` is as above. A module of which one source changes need not

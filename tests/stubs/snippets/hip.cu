@@ -127,3 +127,11 @@ __global__ void k(float* p) { hiprandStatePhilox4_32_10_t s; hiprand_init(1, 2, 
 
 //# hipblaslt
 hipblasStatus_t f(hipblasLtHandle_t h, hipblasLtMatmulDesc_t d) { int op = HIPBLAS_OP_T; hipDataType t = HIP_R_16BF; return hipblasLtMatmulDescSetAttribute(d, HIPBLASLT_MATMUL_DESC_TRANSA, &op, sizeof(op)); }
+
+//# LDS by a pointer that has its address space in the device pass alone
+#if defined(__HIP_DEVICE_COMPILE__)
+#define SNIPPET_LDS __attribute__((address_space(3)))
+#else
+#define SNIPPET_LDS
+#endif
+__device__ void f(__amdgpu_buffer_rsrc_t r, SNIPPET_LDS void* lds) { __builtin_amdgcn_raw_ptr_buffer_load_lds(r, lds, 4, 0, 0, 0, 0); }

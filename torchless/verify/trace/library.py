@@ -16,14 +16,17 @@ from torchless.facts.includes import IncludeGraph
 from torchless.facts.model import TuSpec
 from torchless.facts.pool import default_jobs
 from torchless.verify.trace import store, toolchain
-from torchless.verify.trace.build import CompileError, Unit, offload_text, run_compiler, support_object, unit_or_why
+from torchless.verify.trace.build import offload_text
+from torchless.verify.trace.compiling import CompileError, once, run_compiler, support_object
 from torchless.verify.trace.ir import Kernel
 from torchless.verify.trace.model import Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.toolchain import RUNTIME, Toolchain
+from torchless.verify.trace.units import Unit, unit_or_why
 
 CORE = "module_aiter_core"
 """The module that makes a target's tensor out of Python's."""
 
+_RUNTIME = (("free", "all.cpp"), ("real", "torch_real.cpp"), ("real", "python.cpp"))
 _CORE_SOURCE = "torchless_aiter_core.cu"
 _REGISTRY = re.compile(rb"__pybind11_internals_v\w+")
 
@@ -51,12 +54,9 @@ def build_runtime(options: TraceOptions) -> Library:
     with tempfile.TemporaryDirectory(prefix="torchless-trace-") as scratch:
         place = Path(scratch)
         try:
-            objects = [
-                support_object(chain, "free", "all.cpp", options, place),
-                support_object(chain, "real", "torch_real.cpp", options, place),
-                support_object(chain, "real", "python.cpp", options, place),
-            ]
-            return _linked(chain, objects, (), toolchain.link_arguments("real"), place)
+            with ThreadPoolExecutor(max_workers=len(_RUNTIME)) as pool:
+                objects = list(pool.map(lambda part: support_object(chain, part[0], part[1], options, place), _RUNTIME))
+            return _linked(chain, objects, (), toolchain.link_arguments("real"), options, place)
         except CompileError as error:
             raise TraceError(f"the runtime does not compile: {error}") from None
 
@@ -79,7 +79,7 @@ def build_library(side: Side, options: TraceOptions) -> Library:
         flavour = next((u.flavour for u in units if u.flavour != "free"), "free")
         libraries = toolchain.link_arguments(flavour, python=True)
         try:
-            return _linked(chain, [Path(u.object) for u in units], units, libraries, Path(scratch))
+            return _linked(chain, [Path(u.object) for u in units], units, libraries, options, Path(scratch))
         except CompileError as error:
             raise TraceError(f"it does not link: {error}") from None
 
@@ -122,17 +122,24 @@ def foreign(libraries: Mapping[str, Library]) -> str:
 
 
 def _linked(
-    chain: Toolchain, objects: Sequence[Path], units: Sequence[Unit], libraries: Sequence[str], scratch: Path
+    chain: Toolchain,
+    objects: Sequence[Path],
+    units: Sequence[Unit],
+    libraries: Sequence[str],
+    options: TraceOptions,
+    scratch: Path,
 ) -> Library:
     """The shared object of some objects; what nobody defines is looked for when it is called. Raises CompileError."""
     kernels = {k.symbol: k for u in units for k in u.kernels}
     key = store.digest("library", *(path.name for path in objects), *libraries)
-    path = store.find("programs", key)
-    if path is None:
-        offload = scratch / "offload.cpp"
-        offload.write_text(offload_text([s for u in units for s in u.offload]), "utf-8")
-        built = scratch / "library.so"
-        link = [chain.compiler, "-w", "-shared", "-fPIC", *map(str, objects), "-x", "c++", str(offload), "-x", "none"]
-        run_compiler([*link, *libraries, "-Wl,-z,lazy", "-o", str(built)])
-        path = store.keep("programs", key, built)
+    with once(key):
+        path = store.find("programs", key)
+        if path is None:
+            offload = scratch / "offload.cpp"
+            offload.write_text(offload_text([s for u in units for s in u.offload]), "utf-8")
+            built = scratch / "library.so"
+            own = [*map(str, objects), "-x", "c++", str(offload), "-x", "none", *libraries]
+            link = [chain.compiler, "-w", "-shared", "-fPIC", *own, "-Wl,-z,lazy", "-o", str(built)]
+            run_compiler(link, options.jobs)
+            path = store.keep("programs", key, built)
     return Library(str(path), key, tuple(kernels[s] for s in sorted(kernels)))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,12 +124,13 @@ def compare_ops(
         given = [i for i, p in enumerate(signature.params) if p.base != "stream"]
         for call in calls:
             asked += spellings(op, replace(call, args=tuple(call.args[i] for i in given)))
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = [pool.submit(run_python, side, runtime, asked, kinds, options) for side in (before, after)]
     records = []
-    for side in (before, after):
+    for done, which in zip(running, ("before", "after"), strict=True):
         try:
-            records.append(run_python(side, runtime, asked, kinds, options))
+            records.append(done.result())
         except TraceError as error:
-            which = "before" if side is before else "after"
             return tuple(results.get(op, EntryResult(_shown(op), "not run", f"{error} ({which})")) for op in ops)
     records = [_explained(mine, foreign(side.libraries)) for mine, side in zip(records, (before, after), strict=True)]
     for op in kinds:

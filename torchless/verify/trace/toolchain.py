@@ -63,7 +63,8 @@ class Toolchain:
 
 @cache
 def find_toolchain(wanted: str = "") -> Toolchain:
-    """The compiler ``wanted``, or the newest clang++ on the path. Raises TraceError when there is none."""
+    """The compiler ``wanted``, TORCHLESS_CLANG, or a clang++ on the path. Raises TraceError when there is none."""
+    wanted = wanted or os.environ.get("TORCHLESS_CLANG", "")
     names = [wanted] if wanted else ["clang++-19", *(f"clang++-{n}" for n in (21, 20, 18, _OLDEST)), "clang++"]
     for name in names:
         path = shutil.which(name)

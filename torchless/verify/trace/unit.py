@@ -9,7 +9,7 @@ inputs, about what kernels compute, or about entry points that are said to be no
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,9 +70,11 @@ def trace_unit(
     specs: Sequence[TuSpec],
     entries: Sequence[EntryPoint],
     options: TraceOptions = TraceOptions(),  # noqa: B008 - frozen
+    built: Callable[[], object] = lambda: None,
 ) -> TraceResult:
     """Trace ``entries`` of the units ``specs`` (host pass) in both states of a checkout.
 
+    ``built`` is called when all is compiled, before the first call is made.
     Never raises for what is wrong with the code: entry points that cannot be traced are "not run", with the reason.
     """
     started = time.monotonic()
@@ -81,6 +83,7 @@ def trace_unit(
     try:
         with ThreadPoolExecutor(max_workers=2) as pool:
             programs = list(pool.map(lambda side: build(side, options), sides))
+        built()
         described = [signatures(describe(p), p.names) for p in programs]
         runner = Runner(programs[0], programs[1], before.root, options)
         pairs, not_run = _pairs(points, described, programs)

@@ -23,4 +23,8 @@ __device__ void __builtin_amdgcn_raw_buffer_store_b128(__torchless_u32x4 v, __am
 #endif
 #if __clang_major__ < 20
 __device__ void __builtin_amdgcn_raw_ptr_buffer_load_lds(__amdgpu_buffer_rsrc_t rsrc, __attribute__((address_space(3))) void* lds, unsigned int size, int voffset, int soffset, int offset, int aux);
+#if !defined(__HIP_DEVICE_COMPILE__)
+// Headers that name the address space in the device pass alone hand over a plain pointer in the host pass.
+__device__ void __builtin_amdgcn_raw_ptr_buffer_load_lds(__amdgpu_buffer_rsrc_t rsrc, void* lds, unsigned int size, int voffset, int soffset, int offset, int aux);
+#endif
 #endif
