@@ -21,7 +21,7 @@ from torchless.rewrites.lost_checks import restore_checks
 from torchless.rewrites.namespaces import remove_using
 from torchless.rewrites.passing import merge_passing, passing_of
 from torchless.rewrites.placeholders import rewrite_placeholders
-from torchless.rewrites.returns.contracts import settle as settle_returns
+from torchless.rewrites.returns.contracts import settle_all
 from torchless.rewrites.returns.emitting import CODE as RETURNS
 from torchless.rewrites.returns.emitting import rewrite_returns
 from torchless.rewrites.returns.model import Contracts, Surroundings
@@ -41,10 +41,10 @@ Settle = Callable[[Sequence[Finding]], list[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Findings by file, in order of place; ``contracts``: what functions give back that become void."""
+    """Findings by file, in order of place; ``contracts``, by file: what functions give back that become void."""
 
     by_path: Mapping[str, tuple[Finding, ...]]
-    contracts: Contracts = field(default_factory=Contracts)
+    contracts: Mapping[str, Contracts] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Finding]:
@@ -68,16 +68,15 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
     options = Options(project.target_names, checks)
     matched = {path: examine(view, active, options) for path, view in sorted(views.items())}
     readings = [Reading(v, scopes[path], tuple(givers_of(v, scopes[path]))) for path, v in sorted(views.items())]
-    contracts = Contracts() if dropped(RETURNS) else settle_returns(readings, _surroundings(analysis, bound))
+    contracts = _contracts(analysis, readings, dropped)
     texts = texts_of(views.values())
     first: dict[str, list[Finding]] = {}
     left: dict[str, list[tuple[int, int]]] = {}
     for reading, (path, view) in zip(readings, sorted(views.items()), strict=True):
-        returns = [] if dropped(RETURNS) else rewrite_returns(reading, contracts)
+        holding = contracts.get(path, Contracts())
+        returns = [] if dropped(RETURNS) else rewrite_returns(reading, holding)
         refused = {
-            view.tokens[g.type_first].start: contracts.refused.get(g.key, "")
-            for g in reading.givers
-            if g.type_first >= 0
+            view.tokens[g.type_first].start: holding.refused.get(g.key, "") for g in reading.givers if g.type_first >= 0
         }
         gone = [(e.start, e.end) for f in returns for e in f.edits if e.end > e.start]
         rewritten = [
@@ -98,7 +97,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
         answered = [] if dropped(TEXTS) else rewrite_texts(view, texts, keyed)
         places = {f.start for f in answered}
         others = [f for f in others if f not in keyed or f.start not in places]
-        first[path] = [*returns, *_but_for([*_explained(others, reading, contracts), *answered], gone)]
+        first[path] = [*returns, *_but_for([*_explained(others, reading, holding), *answered], gone)]
         left[path] = gone
     coming = {} if dropped("TL106") else coming_headers(analysis, first)
     out: dict[str, tuple[Finding, ...]] = {}
@@ -120,8 +119,10 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
     return Collected(out, contracts)
 
 
-def _surroundings(analysis: Analysis, bound: Collection[str]) -> Surroundings:
-    """What settling returns and allocations asks for: files as translated, and tensors without elements."""
+def _contracts(analysis: Analysis, readings: Sequence[Reading], dropped: Dropped) -> dict[str, Contracts]:
+    """What functions give back that become void, and what Python makes for them, by file."""
+    if dropped(RETURNS):
+        return {}
     sources: dict[str, Source] = {}
     placeholders: dict[str, list[tuple[int, int]]] = {}
 
@@ -137,7 +138,12 @@ def _surroundings(analysis: Analysis, bound: Collection[str]) -> Surroundings:
             placeholders[path] = [(f.start, f.end) for f in rewrite_placeholders(reading.view)]
         return placeholders[path]
 
-    return Surroundings(source, bound, without_elements)
+    def around(modules: Collection[str]) -> Surroundings:
+        rows = (rows_of_module(analysis.project, m.sources) for m in analysis.project.modules if m.name in modules)
+        return Surroundings(source, {row.target.rsplit("::", 1)[-1] for of in rows for row in of}, without_elements)
+
+    libraries = {module.name: module.sources for module in analysis.project.modules}
+    return settle_all(readings, libraries, analysis.closures, around)
 
 
 def _reached(analysis: Analysis, path: str) -> list[FileView]:

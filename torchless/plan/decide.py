@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -23,7 +23,7 @@ from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
 from torchless.rewrites.returns.handing_back import added_names
-from torchless.rewrites.returns.model import Contracts
+from torchless.rewrites.returns.model import Contract, Contracts
 from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.selection import is_header
 from torchless.text.source import SourceFile
@@ -77,7 +77,7 @@ class Policy:
     dropped: Dropped
     launching: Launching
     settle: Settle
-    contracts: Contracts = field(default_factory=Contracts)
+    contracts: Mapping[str, Contracts] = field(default_factory=dict)
 
 
 def decide(
@@ -170,7 +170,7 @@ def _ops(analysis: Analysis, modules: Sequence[Module]) -> list[PyOp]:
 
 
 def _bound(
-    analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp], contracts: Contracts
+    analysis: Analysis, modules: Sequence[Module], ops: Sequence[PyOp], contracts: Mapping[str, Contracts]
 ) -> dict[PyOp, Bound]:
     """What the C++ functions behind the ops take and return, where the parser saw them."""
     by_last_name: dict[str, list[FunctionFact]] = {}
@@ -188,10 +188,16 @@ def _bound(
             if seen:
                 takes = any(p.type in ("tensor", "optional_tensor", "tensor_list") for f in seen for p in f.params)
                 gives = any(f.returns in ("tensor", "optional_tensor", "tensor_list") for f in seen)
-                found = {c for f in seen if (c := contracts.by_key.get((f.name, len(f.params)))) is not None}
+                found = {c for f in seen if (c := _contract(f, contracts)) is not None}
                 contract = found.pop() if len(found) == 1 else None
                 out[op] = Bound(takes, gives, contract, tuple(arg.name for arg in row.args))
     return out
+
+
+def _contract(function: FunctionFact, contracts: Mapping[str, Contracts]) -> Contract | None:
+    """What becomes of ``function``, None where nothing does."""
+    holding = contracts.get(function.path)
+    return holding.by_key.get((function.name, len(function.params))) if holding is not None else None
 
 
 def _edited_headers(findings: Sequence[Finding]) -> set[str]:
@@ -206,7 +212,7 @@ def _bindings(
     read: Reader,
     findings: Sequence[Finding],
     edited: Collection[str],
-    contracts: Contracts,
+    contracts: Mapping[str, Contracts],
 ) -> list[Finding]:
     """The stream setter of each module, defaults that name torch, new arguments; ``edited`` as for stream_setters()."""
     out = stream_setters(analysis.project, modules, read, analysis.graph, edited=edited)
@@ -237,10 +243,10 @@ def _bindings(
 
 
 def _new_arguments(
-    source: SourceFile, row: BindingRow, seen: Sequence[FunctionFact], contracts: Contracts
+    source: SourceFile, row: BindingRow, seen: Sequence[FunctionFact], contracts: Mapping[str, Contracts]
 ) -> list[Finding]:
     """What the row of a function that gets parameters has to name."""
-    kept = (contracts.by_key.get((f.name, len(f.params))) for f in seen)
+    kept = (_contract(f, contracts) for f in seen)
     found = {c for c in kept if c is not None and (c.added or c.queries)}
     if len(found) != 1:
         return []

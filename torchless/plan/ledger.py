@@ -77,9 +77,11 @@ def ledger(
         text = "Python draws seed and offset, without the generator's lock; a captured graph keeps those of its capture"
         out.append(LedgerEntry("generator", text, *first("TL283")))
     zeroed = [f for f in by_code.get("TL281", ()) if " is zeroed, since " in f.message]
-    out += [LedgerEntry("zeroed", f.message.partition("; ")[2], f.path) for f in zeroed]
+    told = {f.message: f for f in reversed(zeroed)}  # a declaration says the same
+    out += [LedgerEntry("zeroed", f.message.partition("; ")[2], f.path) for f in reversed(told.values())]
     gone = [f for f in by_code.get("TL720", ()) if f.message.endswith("is gone")]
     out += [LedgerEntry("traced-op", f.message.rpartition("; ")[2], f.path) for f in gone]
+    out += [LedgerEntry("assumption", _assumed(f), f.path) for f in by_code.get("TL720", ()) if f.related]
     if "TL207" in by_code:
         moved = _counted(count("TL207"), "default argument is", "default arguments are")
         out.append(LedgerEntry("default", f"{moved} moved or respelled", *first("TL207")))
@@ -109,6 +111,12 @@ def ledger(
         out += [LedgerEntry("exception", text, path, line) for path, line in _handlers(views, places)]
     out.extend(_sites(views, places, by_code.get("TL235", ())))
     return tuple(out)
+
+
+def _assumed(wrapper: Finding) -> str:
+    """What a Python function that allocates takes for granted, in one line."""
+    first, *others = (step.message for step in wrapper.related)
+    return ", ".join([first, *(text.partition(" takes it that ")[2] for text in others)])
 
 
 def _text(view: FileView, finding: Finding) -> bytes:

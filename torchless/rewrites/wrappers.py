@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from torchless.hoisting import helpers
-from torchless.model import Edit, Finding
+from torchless.model import Edit, Finding, Related
 from torchless.project.model import PyOp
 from torchless.project.ops import PyFile, decorator_argument, decorator_call, parse_python
 from torchless.rewrites.python_layout import BlackStyle, is_laid_out, lay_out
@@ -41,7 +41,7 @@ class Wrapping:
     ``scratch`` others, which stand last where the op has a function that says how to build it. ``otherwise`` is the
     expression that does the work where the op answers that it did not, or where one of the ``tensors`` of the public
     function has a dtype that C++ refuses. ``queries``: names and integer parameters of further ops that it calls.
-    ``advances``: it reads and advances a generator.
+    ``advances``: it reads and advances a generator. ``assumed``: what has to hold for its values to be those of C++.
     """
 
     arguments: tuple[str, ...]
@@ -56,6 +56,7 @@ class Wrapping:
     tensors: tuple[str, ...] = ()
     queries: tuple[tuple[str, tuple[str, ...]], ...] = ()
     advances: bool = False
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
     if was_registered and not registered:
         message += f"; torch.ops.aiter.{op.function}, which had no fake, is gone"
-    return Finding(CODE, message, op.path, op.start, op.end, edits=tuple(edits))
+    assumed = tuple(Related(op.path, 0, f"{op.function} takes it that {text}") for text in wrapping.assumed)
+    return Finding(CODE, message, op.path, op.start, op.end, edits=tuple(edits), related=assumed)
 
 
 def _function(file: PyFile, op: PyOp) -> ast.FunctionDef:

@@ -6,13 +6,15 @@ found in rounds, from the functions that call none of the others to those that P
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from torchless.hoisting import factories
+from torchless.hoisting.allocation import Source
 from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.answers import Scope, fallback_of, gives_of
 from torchless.rewrites.returns.falling_back import Fallback, Site, body_edits, sites_of
+from torchless.rewrites.returns.groups import grouped, names_changing
 from torchless.rewrites.returns.lifting import Added, CannotLift, Fill, Lifted, lift
 from torchless.rewrites.returns.lists import addressed
 from torchless.rewrites.returns.model import (
@@ -29,8 +31,31 @@ from torchless.rewrites.returns.passing_on import PassedOn, calls_of, pass_on
 from torchless.rewrites.returns.philox import Philox, lift_generator, takes_generator
 from torchless.rewrites.returns.reading import TENSOR_LIST, Giver, Key, Reading, Shape, positions
 
+Place = tuple[str, int]  # of a definition: its file, and the byte offset where it starts
+_FACTORIES = {name.encode() for name in factories.FRESH | factories.LIKE | factories.FOREIGN | factories.MEMBERS}
 _PENDING = "it hands on what a function gives that this tool cannot follow"
 _UNCALLED = "nothing that Python calls would pass what it allocates"
+
+
+def settle_all(
+    readings: Sequence[Reading],
+    libraries: Mapping[str, Sequence[str]],
+    closures: Mapping[str, Collection[str]],
+    around: Callable[[Collection[str]], Surroundings],
+) -> dict[str, Contracts]:
+    """The contracts that hold in each file of ``readings``, by path: decided among the files that can call one another.
+
+    ``libraries`` are the sources of each module, ``closures`` the files that a source reads, ``around`` tells of some
+    modules what they ask for.
+    """
+    source = around(()).source
+    changing = names_changing(readings, lambda reading, giver: _may_change(reading, giver, source))
+    out: dict[str, Contracts] = {}
+    for group in grouped(readings, [s for s in libraries.values() if s], closures, changing):
+        paths = {reading.view.source.path for reading in group}
+        modules = [name for name, sources in libraries.items() if not paths.isdisjoint(sources)]
+        out.update(dict.fromkeys(paths, settle(group, around(modules))))
+    return out
 
 
 def settle(readings: Sequence[Reading], around: Surroundings) -> Contracts:
@@ -101,8 +126,11 @@ def _generators(
     return philox, stuck
 
 
-Place = tuple[str, int]  # of a definition: its file, and the byte offset where it starts
-_FACTORIES = {name.encode() for name in factories.FRESH | factories.LIKE | factories.FOREIGN | factories.MEMBERS}
+def _may_change(reading: Reading, giver: Giver, source: Callable[[Reading], Source]) -> bool:
+    if giver.body is None:
+        return False
+    allocates = _may_allocate(reading, giver) or takes_generator(reading, giver) >= 0
+    return allocates or bool(sites_of(reading, giver, lambda: source(reading)))
 
 
 def _may_allocate(reading: Reading, giver: Giver) -> bool:

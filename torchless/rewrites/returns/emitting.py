@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding, Tier
@@ -129,12 +130,24 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
         yield Finding(ADDRESSES, text, path, giver.fact.name_start, giver.fact.name_start, Tier.UNSAFE, tuple(edits))
     if not contract.added and not body and not contract.fallback and not contract.queries:
         return
+    if returns:
+        body = _without_results(reading, giver, contract, body)
     start = giver.fact.name_start
     edits = [*_parameter_edits(reading, giver, contract), *_query_edits(reading, giver, contract), *body]
     if contract.fallback and not returns:
         result = tokens[result_token(reading, giver)]
         edits.append(Edit(path, result.start, result.end, b"bool", LIFTED))
     yield Finding(LIFTED, _said(name, contract), path, start, start, edits=tuple(edits), requires=("aiter_tensor.h",))
+
+
+def _without_results(reading: Reading, giver: Giver, contract: Contract, body: Sequence[Edit]) -> list[Edit]:
+    """``body`` less the names that stand for what is allocated in a return statement, which goes or says ``true``."""
+    tokens = reading.view.tokens
+    spans = {(tokens[r.first].start, tokens[r.last].end) for r in giver.returns}
+    names = {a.name.encode() for a in contract.outputs}
+    results = [e for e in body if (e.start, e.end) in spans and e.new in names]
+    answers = [replace(e, new=b"true") for e in results] if contract.fallback is not None else []
+    return [*(e for e in body if e not in results), *answers]
 
 
 def _said(name: str, contract: Contract) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from torchless.project.model import PyOp
 from torchless.rewrites.returns.lifting import Added, Expression
@@ -13,6 +13,12 @@ from torchless.rewrites.returns.reading import Shape
 from torchless.rewrites.wrappers import ADVANCES, NotSplit, Wrapping
 
 _PLACE = re.compile(r"\b_arg(\d+)_\b")
+_HOLDS = {  # of hoisting.terms.Assumption
+    "float": "is a number that single precision holds",
+    "finite": "is finite",
+    "nonzero": "is not zero",
+    "shift count": "is a shift count that its type has bits for",
+}
 
 
 def added_names(contract: Contract, bound: Sequence[str]) -> dict[str, str]:
@@ -108,6 +114,7 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         tuple(tensors) if otherwise else (),
         tuple((q.name, q.parameters) for q in contract.queries),
         philox is not None,
+        _assumed(expressions, own),
     )
 
 
@@ -119,6 +126,18 @@ def _is_tensor(annotation: str) -> bool:
 
 def _annotation(added: Added, tensor: str) -> str:
     return f"{tensor} | None" if added.condition is not None else tensor
+
+
+def _assumed(expressions: Iterable[Expression], own: Sequence[str]) -> tuple[str, ...]:
+    """What has to hold for Python's values to be those of C++, in the parameters of the Python function."""
+    subjects: dict[str, list[str]] = {}
+    for assumption in sorted({a for e in expressions for a in e.assumptions}):
+        subject = _PLACE.sub(lambda match: own[int(match.group(1))], assumption.expression)
+        held = subjects.setdefault(_HOLDS.get(assumption.type, f"fits {assumption.type}"), [])
+        held += [subject] if subject not in held else []
+    return tuple(
+        f"each of {', '.join(of)} {holds}" if len(of) > 1 else f"{of[0]} {holds}" for holds, of in subjects.items()
+    )
 
 
 def _said(expression: Expression, own: Sequence[str]) -> str:
