@@ -31,6 +31,7 @@ from torchless.remembered import unit_of as unit_from
 from torchless.rules.load import load_rules, rules_dir
 from torchless.rules.model import RuleError, Ruleset
 from torchless.selection import Selection, SelectionError, select
+from torchless.sharing import shares, with_shared
 from torchless.splitting import splits, with_split
 from torchless.text.writer import FileChange
 from torchless.units.build import Grouping
@@ -106,8 +107,11 @@ def migrate(options: MigrateOptions, start: Path, progress: Progress, *, recalle
         result = replace(with_split(result, options, start, progress), seconds=time.monotonic() - began)
     if fuses(options):
         result = replace(with_fused(result, options, start, progress), seconds=time.monotonic() - began)
+    if shares(options):
+        result = replace(with_shared(result, options, start, progress), seconds=time.monotonic() - began)
     # what a compiler says is not remembered: another one may say something else
-    watched = not (splits(options) or fuses(options)) and all(is_watched(path, options.headers) for path in opened)
+    compiled = splits(options) or fuses(options) or shares(options)
+    watched = not compiled and all(is_watched(path, options.headers) for path in opened)
     if cache is not None and key is not None and watched and not result.files_failed:
         cache.store_findings(key, encode(replace(result, grouping=None)))
     return result

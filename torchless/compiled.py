@@ -25,6 +25,7 @@ from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
 from torchless.text.writer import FileChange
 from torchless.verify.compilers import Compiler, find_compiler
+from torchless.verify.device_code import DeviceCode, compile_as_they_are
 from torchless.verify.emitted import Emitted, HostSymbols, emitted, host_symbols
 from torchless.verify.tree import Tree
 
@@ -112,6 +113,10 @@ class Bench:
     def device(self, specs: Sequence[TuSpec]) -> list[Emitted]:
         """What the device passes ``specs`` emit."""
         return _side_by_side(self, emitted, specs)
+
+    def device_code(self, specs: Sequence[TuSpec]) -> list[DeviceCode]:
+        """The optimised code of the device passes ``specs``."""
+        return compile_as_they_are(self.compiler, self.tree, specs, self.options.headers, self.options.jobs or 2)
 
     def host(self, specs: Sequence[TuSpec]) -> list[HostSymbols]:
         """What the host passes ``specs`` define for other units."""

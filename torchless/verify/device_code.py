@@ -133,6 +133,14 @@ def compile_device(
         return [one.result() for one, _ in pending], [two.result() for _, two in pending]
 
 
+def compile_as_they_are(
+    compiler: Compiler, tree: Tree, specs: Sequence[TuSpec], headers: str, jobs: int
+) -> list[DeviceCode]:
+    """The device code of each of ``specs`` in one version, no type taken for another."""
+    with tree.vfs() as overlay, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        return list(pool.map(lambda spec: _compile(compiler, tree, spec, headers, overlay), specs))
+
+
 def to_bytes(code: DeviceCode) -> bytes:
     """``code`` without its spec, for from_bytes()."""
     rows = [[f.name, f.is_kernel, f.code, f.figures] for f in code.functions.values()]
@@ -152,7 +160,7 @@ def from_bytes(body: bytes, spec: TuSpec) -> DeviceCode:
 def _compile(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay: Sequence[str]) -> DeviceCode:
     # a builtin that the target has no library call for ends the compiler, as a call by its name it does not
     arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *overlay, "-O3", "-fno-builtin", "-S"]
-    command = [compiler.path, *arguments, "-o", "-", str(tree.root / spec.source)]
+    command = [compiler.path, *arguments, "-o", "-", *tree.input(spec.source)]
     try:
         if _has_no_kernel(command, tree, spec, headers):
             return DeviceCode(spec)

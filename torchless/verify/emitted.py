@@ -50,7 +50,7 @@ def accepted(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, overlay
 
 def _run(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str, more: Sequence[str]) -> tuple[str, str]:
     arguments = [*unit_arguments(spec, tree.root, find_headers(headers)), *more]
-    command = [compiler.path, *arguments, "-o", "-", str(tree.root / spec.source)]
+    command = [compiler.path, *arguments, "-o", "-", *tree.input(spec.source)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False, cwd=tree.root)
     except subprocess.TimeoutExpired:

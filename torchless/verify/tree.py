@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ class Tree:
     def read(self, path: str) -> bytes:
         """The bytes of a root-relative path. Raises OSError."""
         return self.overlay[path] if path in self.overlay else (self.root / path).read_bytes()
+
+    def input(self, source: str) -> Sequence[str]:
+        """The arguments that make clang compile ``source``; it insists on a file, and a new one is none on the disk."""
+        path = self.root / source
+        is_new = source in self.overlay and not path.exists()
+        return ("-include", str(path), os.devnull) if is_new else (str(path),)
 
     @contextmanager
     def vfs(self) -> Iterator[Sequence[str]]:
