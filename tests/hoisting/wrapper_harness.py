@@ -69,6 +69,7 @@ def torch_compile_guard(
 
 
 def _neutral(annotation: Any) -> Any:
+    annotation = {"int": int, "float": float, "bool": bool, "str": str}.get(annotation, annotation)
     return annotation() if annotation in (int, float, bool, str) else None
 
 

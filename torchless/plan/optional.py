@@ -6,7 +6,7 @@ added to the analysis here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from torchless.project.model import Project
 from torchless.rewrites.dispatch_tables.codebase import Codebase
 from torchless.rewrites.dispatch_tables.offer import offers
 from torchless.rewrites.python_layout import read_style
+from torchless.rewrites.workspaces.given import GIVEN, given_findings
 from torchless.rewrites.workspaces.offer import findings_of
 from torchless.rules.model import Ruleset
 from torchless.selection import is_cpp
@@ -154,26 +155,58 @@ def _dispatch_tables(analyst: Analyst, options: MigrateOptions) -> list[Offered]
 
 def _workspaces(analyst: Analyst, options: MigrateOptions) -> list[Offered]:
     """Memory that is allocated in every call, from a cache. It is unsafe: without --unsafe it is only shown."""
-    code = Codebase(analyst.project, analyst.closures, analyst.read, lambda folder: [])
+    given: dict[str, set[int]] = {}
+    if not options.dropped(GIVEN):  # what the caller gives needs no cache
+        for path, finding in _given(analyst):
+            given.setdefault(path, set()).update({finding.start} if finding.edits else ())
+    code = _codebase(analyst)
+    found = [(p, f) for p in _allocating(analyst) for f in findings_of(code.file(p), given.get(p, ()))]
+    return [_offered(path, f"{path}:workspaces", finding, options) for path, finding in found]
+
+
+def _given_workspaces(analyst: Analyst, options: MigrateOptions) -> list[Offered]:
+    """Memory that is allocated in every call, from the caller. It is unsafe: without --unsafe it is only shown."""
+    return [
+        _offered(path, f"{path}:{finding.message.split(' ')[0]} workspace", finding, options)
+        for path, finding in _given(analyst)
+    ]
+
+
+def _given(analyst: Analyst) -> list[tuple[str, Finding]]:
+    code, style = _codebase(analyst), read_style(Path(analyst.project.root))
+    return [(path, finding) for path in _allocating(analyst) for finding in given_findings(code, path, style)]
+
+
+def _allocating(analyst: Analyst) -> Iterator[str]:
+    """The sources asked for that allocate device memory."""
     selection = analyst.selection
-    out = []
     for path in analyst.project.sources:
         modules = _modules(analyst.project, analyst.closures, [path])
-        if not selection.covers(path) and selection.modules.isdisjoint(modules):
-            continue
-        if b"hipMalloc" not in analyst.read(path):
-            continue
-        for finding in findings_of(code.file(path)):
-            if finding.edits and options.unsafe:
-                out.append(Offered(f"{path}:workspaces", (path,), (finding,)))
-            else:
-                text = finding.message + ("; --unsafe makes it" if finding.edits else "")
-                out.append(Offered(path, (path,), (replace(finding, message=text, edits=()),), is_unit=False))
-    return out
+        is_meant = selection.covers(path) or not selection.modules.isdisjoint(modules)
+        if is_meant and b"hipMalloc" in analyst.read(path):
+            yield path
+
+
+def _codebase(analyst: Analyst) -> Codebase:
+    def read(path: str) -> bytes:
+        try:
+            return (Path(analyst.project.root) / path).read_bytes()
+        except OSError:
+            return b""
+
+    return Codebase(analyst.project, analyst.closures, read, lambda folder: [])
+
+
+def _offered(path: str, name: str, finding: Finding, options: MigrateOptions) -> Offered:
+    if finding.edits and options.unsafe:
+        return Offered(name, tuple(sorted({path, *(e.path for e in finding.edits if is_cpp(e.path))})), (finding,))
+    text = finding.message + ("; --unsafe makes it" if finding.edits else "")
+    return Offered(path, (path,), (replace(finding, message=text, edits=()),), is_unit=False)
 
 
 REWRITES: dict[str, Callable[[Analyst, MigrateOptions], list[Offered]]] = {
     "dispatch_tables": _dispatch_tables,
     "workspaces": _workspaces,
+    "given_workspaces": _given_workspaces,
 }
 """The module of torchless/rewrites/ that a rule names -> what finds its units."""

@@ -91,7 +91,12 @@ def _calls(source: SourceFile, tokens: list[Token], one: Workspace, code: str, e
     taken = f"{cache}.get({size}, {one.stream})"
     value = taken if one.type == "void" else f"static_cast<{one.type}*>({taken})"
     text = f"static {NAME} {cache};".encode() + eol + indent + f"{one.pointer} = {value};".encode("latin-1")
-    out = [Edit(source.path, start, end, text, code)]
+    return [Edit(source.path, start, end, text, code), *frees_edits(source, tokens, one, code)]
+
+
+def frees_edits(source: SourceFile, tokens: list[Token], one: Workspace, code: str) -> list[Edit]:
+    """The edits that take the statements out which free ``one``, with their lines where they stand alone."""
+    out = []
     for free in one.frees:
         a, b = tokens[free[0]].start, tokens[free[1]].end
         begin = source.line_start(source.line_of(a))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rewrites.dispatch_tables.emit import include_edits
 from torchless.rewrites.dispatch_tables.scan import File
@@ -11,15 +13,20 @@ from torchless.rewrites.workspaces.emit import HEADERS, NAME, cache_edits
 from torchless.rewrites.workspaces.find import Staying, Workspace, workspaces
 
 CACHED, STAYS = "TL420", "TL421"
-HELP = "or let the caller give the memory: a parameter for it, and a function that says how many bytes are needed"
+HELP = "or let the caller give the memory (TL430): a parameter, and a function that says how many bytes are needed"
 
 
-def findings_of(file: File) -> list[Finding]:
-    """One finding with all edits for the workspaces of ``file`` that can be kept, and one for each that cannot."""
+def findings_of(file: File, given: Collection[int] = ()) -> list[Finding]:
+    """One finding with all edits for the workspaces of ``file`` that can be kept, and one for each that cannot.
+
+    ``given`` are the bytes at which memory is allocated that the caller gives instead.
+    """
     tokens, source = file.view.tokens, file.view.source
     if any(t.text == NAME.encode() for t in tokens):
         return []
-    found = workspaces(tokens)
+    found = [
+        one for one in workspaces(tokens) if isinstance(one, Staying) or tokens[one.allocation[0]].start not in given
+    ]
     cached = [one for one in found if isinstance(one, Workspace)]
     taken = {t.text for t in tokens}
     out = []
