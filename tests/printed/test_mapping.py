@@ -96,6 +96,29 @@ def test_what_cuts_a_hole_or_loses_it_is_not_written() -> None:
     assert isinstance(message, str) and "line 3" in message
 
 
+LINES = '''
+def make(k):
+    body = """run(x);
+"""
+    return f"""torch::Tensor f(torch::Tensor& x)
+{{{{
+    {body}
+    return x;
+}}}}
+"""
+'''
+
+
+def test_the_line_on_which_another_string_is_put_in_keeps_its_end() -> None:
+    source = printed(LINES)
+    code = source.template.code
+    start, end = code.index(b"\n    return x;"), code.index(b"\n}")  # a blank line in the C++, and the statement
+    assert edited(source, Edit(source.path, start, end, b"")) == LINES.replace("    return x;\n", "\n").encode()
+    first = code.index(b"torch")
+    whole = Edit(source.path, first, code.index(b"{"), b"")  # not behind another string: nothing is kept
+    assert edited(source, whole) == LINES.replace("torch::Tensor f(torch::Tensor& x)\n", "").encode()
+
+
 def test_findings_are_told_where_the_script_spells_the_text() -> None:
     source = printed()
     start = source.template.code.index(b"torch::Tensor&")

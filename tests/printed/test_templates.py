@@ -168,3 +168,57 @@ def test_each_byte_of_the_c_is_in_one_unit() -> None:
     """)
     assert len(template.starts) == len(template.units) + 1
     assert template.starts[-1] == len(template.code)
+
+
+PIECES = """
+    HEAD = '#include "kernel.h"\\nint pick(at::ScalarType t)\\n{\\n'
+    TAIL = "    TORCH_CHECK(false);\\n}\\n"
+    WIDE = "    if (is<{dtype}>(t)) {{ return {number}; }}\\n"
+    SLIM = "    if (like<{dtype}>(t)) {{ return {number}; }}\\n"
+    BY_NAME = {"wide": [WIDE, None], "slim": [SLIM, None]}
+    def begin(folder):
+        path = os.path.join(folder, "pick.h")
+        with open(path, "w") as f:
+            f.write(HEAD)
+    def end(folder):
+        path = os.path.join(folder, "pick.h")
+        with open(path, "a") as f:
+            f.write(TAIL)
+    def middle(folder, name):
+        path = os.path.join(folder, "pick.h")
+        body, _ = BY_NAME[name]
+        with open(path, "a") as f:
+            text = body.format(dtype="F8", number=1)
+            f.write(text)
+"""
+
+
+def test_a_file_that_is_written_piece_by_piece_is_one_text() -> None:
+    (template,) = templates(PIECES)
+    assert template.file == "pick.h"
+    assert template.code.decode() == (
+        '#include "kernel.h"\nint pick(at::ScalarType t)\n{\n'
+        "    if (is<torchless_hole_0>(t)) { return torchless_hole_1; }\n"
+        "    if (like<torchless_hole_0>(t)) { return torchless_hole_1; }\n"
+        "    TORCH_CHECK(false);\n}\n"
+    )
+
+
+def test_pieces_of_files_that_are_called_otherwise_stay_apart() -> None:
+    other = PIECES.replace('"pick.h")\n        body', '"other.h")\n        body')
+    assert [t.file for t in templates(other)] == ["pick.h"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("void f(at::Tensor x) {{ return {(1, 1)}<{(dtype)}>; }}", 2),
+        ("void f(at::Tensor x) {{ return {call}<{dtype}>; }}", 2),
+        ("void f(at::Tensor x) { return g({{1, 2}}); }", 0),  # braces of C++
+        ("void f(at::Tensor x) {{ return; }}", 0),  # a block in a block
+    ],
+)
+def test_a_string_with_fields_is_filled_by_another_script(text: str, fields: int) -> None:
+    (template,) = templates(f"TEXT = {text!r}")
+    assert sum(unit.is_hole for unit in template.units) == fields
+    assert (b"{{" in template.code) == (fields == 0)

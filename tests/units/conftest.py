@@ -17,7 +17,7 @@ from torchless.text.source import SourceFile
 from torchless.units.build import CodeBase, Group, Grouping, group
 from torchless.units.entities import Entity, EntityIndex, entities_of
 
-_FUNCTION = re.compile(rb"^(?:static |inline )*void ([\w:]+)\([^)]*\)\s*([;{])", re.M)
+_FUNCTION = re.compile(rb"^(?:static |inline )*void ([\w:]+(?:operator\(\))?)\([^)]*\)\s*([;{])", re.M)
 
 
 def view_of(path: str, text: str) -> FileView:

@@ -57,6 +57,14 @@ def test_a_macro_joins_its_users_and_its_users_each_other(join: Join) -> None:
     ]
 
 
+def test_an_operator_is_used_where_its_class_is_named(join: Join) -> None:
+    header = "inline void show::operator()(torch::Tensor t) {\n}\ninline void hide::operator()(torch::Tensor u) {\n}\n"
+    files = {"show.h": header, "a.cu": "void f(torch::Tensor& x) { show()(x); }\n"}
+    seen = join(files, {"a.cu": ["show.h"]})
+    assert seen.together(("show.h", "Tensor t"), ("a.cu", "f("))
+    assert not seen.together(("show.h", "Tensor u"), ("a.cu", "f("))
+
+
 def test_a_user_without_torch_joins_what_it_uses(join: Join) -> None:
     """Its text stays, but it must be ready for what becomes of the macro."""
     seen = join({"check.h": MACRO, "a.cu": "void f(int x) { CHECK(x); OTHER(x); }\n"}, {"a.cu": ["check.h"]})

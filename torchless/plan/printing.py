@@ -33,7 +33,7 @@ def printed_for(project: Project, selection: Selection) -> tuple[Project, dict[s
     modules = [m for m in project.modules if scripts.intersection(m.generators)]
     found = printed_sources(Path(project.root), modules, has_torch_text)
     printed = {path: p for by_path in found.values() for path, p in by_path.items()}
-    return (with_printed(project, found) if printed else project), printed
+    return (with_printed(project, found) if found else project), printed
 
 
 def in_scripts(units: Iterable[Unit], analysis: Analysis) -> tuple[Unit, ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from torchless.model import Edit, Finding
 from torchless.printed.literals import HOLE, Unit, spell
 from torchless.printed.sources import Printed, printed_by
+from torchless.printed.templates import Template
 from torchless.text.edits import EditError, apply
 from torchless.text.source import SourceFile
 
@@ -104,10 +105,21 @@ def edited_scripts(
 
     The edited script is read again: it must print what the edits make of what it printed.
     """
+    edits = {path: [_but_for_a_line_end(printed[path].template, edit) for edit in own] for path, own in edits.items()}
     by_script: dict[str, list[Printed]] = {}
     for path in edits:
         by_script.setdefault(printed[path].script.path, []).append(printed[path])
     return {script: _edited(found, edits) for script, found in by_script.items()}
+
+
+def _but_for_a_line_end(template: Template, edit: Edit) -> Edit:
+    """``edit`` without the line end that it would take from the line on which the script puts another string in."""
+    first = bisect_left(template.starts, edit.start)
+    if edit.new or not 0 < first < len(template.units) - 1 or template.starts[first + 1] >= edit.end:
+        return edit
+    unit, before = template.units[first], template.units[first - 1]
+    ends_line = unit.text in ("\n", "\r\n") and before.end != unit.start
+    return replace(edit, start=template.starts[first + 1]) if ends_line else edit
 
 
 def _edited(found: Sequence[Printed], edits: Mapping[str, Sequence[Edit]]) -> tuple[Edit, ...] | str:

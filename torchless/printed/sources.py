@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torchless.facts.includes import scan_includes
 from torchless.printed.literals import HOLE
+from torchless.printed.outlines import outlines_of
 from torchless.printed.templates import Template, templates_of
 from torchless.project.model import Module, Project
 from torchless.rewrites.dispatch_tables.pytext import Script
@@ -57,9 +58,13 @@ def printed_sources(
 
 
 def with_printed(project: Project, printed: Mapping[str, Mapping[str, Printed]]) -> Project:
-    """``project`` with the sources that printed_sources() found for its modules."""
+    """``project`` with the sources that printed_sources() found for its modules, and the headers that are written.
+
+    ``printed`` has an entry for every module whose scripts are looked at.
+    """
     everything = {path: p for found in printed.values() for path, p in found.items()}
     texts = {**_stand_ins(Path(project.root), everything), **{path: p.template.code for path, p in everything.items()}}
+    texts = {**_outlines(project, [m for m in project.modules if m.name in printed]), **texts}
     modules = [replace(m, sources=(*m.sources, *sorted(printed.get(m.name, ())))) for m in project.modules]
     return replace(
         project,
@@ -67,6 +72,22 @@ def with_printed(project: Project, printed: Mapping[str, Mapping[str, Printed]])
         sources=(*project.sources, *sorted(everything)),
         printed=tuple(sorted(texts.items())),
     )
+
+
+def _outlines(project: Project, modules: Sequence[Module]) -> dict[str, bytes]:
+    """What is known of headers that scripts write without torch in them, at the places where parsers look for them."""
+    root = Path(project.root)
+    out: dict[str, bytes] = {}
+    for path in sorted({script for module in modules for script in scripts_of(root, module)}):
+        try:
+            script = Script(SourceFile(path, (root / path).read_bytes()))
+        except OSError:
+            continue
+        for name, included in outlines_of(script, project.headers).items():
+            place = posixpath.join(posixpath.dirname(path), name)
+            if not (root / place).exists():
+                out[place] = "".join(f'#include "{root / header}"\n' for header in included).encode()
+    return out
 
 
 def _stand_ins(root: Path, printed: Mapping[str, Printed]) -> dict[str, bytes]:

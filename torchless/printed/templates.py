@@ -60,6 +60,7 @@ class _Maker:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.inlined: set[ast.expr] = set()
+        self.filled: set[ast.expr] = set()  # strings on which .format is called under another name
         self.newline = "\r\n" if b"\r\n" in script.source.data else "\n"
 
     def strings(self) -> Iterator[ast.expr]:
@@ -87,6 +88,12 @@ class _Maker:
         self.inlined.update(strings)
         return self._template([unit for units in parts for unit in units], min(n.lineno for n in strings), file)
 
+    def closes(self, strings: Sequence[ast.expr]) -> bool:
+        """Whether ``strings``, one after the other, close more braces than they open."""
+        units = [unit for node in strings for unit in self._units(node, 0) or ()]
+        tokens, _ = _tokens(units, {i: HOLE for i, u in enumerate(units) if u.is_hole})
+        return sum((t.text == b"{") - (t.text == b"}") for t in tokens if t.kind is Kind.PUNCT) < 0
+
     def _template(self, units: Sequence[Unit], line: int, file: str) -> Template:
         names = _named(units)
         texts = [names.get(i, u.text) for i, u in enumerate(units)]
@@ -102,7 +109,7 @@ class _Maker:
         if units is None:
             return None
         calls = self._calls(node, "format")
-        if calls:
+        if calls or node in self.filled or self._is_filled_elsewhere(node, units):
             units = formatted(units)
         elif self._is_interpolated(node):
             units = interpolated(units)
@@ -145,6 +152,14 @@ class _Maker:
             and isinstance(call.func.value, ast.Name)
             and call.func.value.id in names
         ]
+
+    def _is_filled_elsewhere(self, node: ast.expr, units: Sequence[Unit]) -> bool:
+        """Whether a string looks as if another script called ``.format`` on it: C++ with doubled braces, and fields."""
+        if not isinstance(node, ast.Constant) or "{{" not in str(node.value) or self._is_interpolated(node):
+            return False
+        inside = formatted(units)
+        holes = [u.text for u in inside or () if u.is_hole]
+        return bool(holes) and all(_FIELD.fullmatch(hole) for hole in holes)
 
     def _is_interpolated(self, node: ast.expr) -> bool:
         parent = self.script.parents.get(node)
@@ -198,8 +213,14 @@ class _Maker:
 
     def strings_behind(self, value: ast.expr, node: ast.expr) -> list[ast.expr]:
         """The string expressions that ``value`` may be, following names and ``.format``; none where that is unclear."""
+        fills = False
         while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _FILLING:
+            fills = fills or value.func.attr == "format"
             value = value.func.value
+        if fills:
+            found = self.strings_behind(value, node)
+            self.filled.update(found)
+            return found
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod):
             value = value.left
         if isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str)):
@@ -215,13 +236,35 @@ class _Maker:
         for scope in dict.fromkeys((self.script.function_of(node), self.script.tree)):
             assigned = [a for a in ast.walk(scope) if value.id in _targets(a)]
             for one in assigned:
-                strings = self.strings_behind(one.value, node) if isinstance(one, ast.Assign) else []
+                strings = self._assigned(one, value.id, node) if isinstance(one, ast.Assign) else []
                 if not strings or one.value is value:  # type: ignore[attr-defined]
                     return []
                 out += strings
             if assigned:
                 return out
         return []
+
+    def _assigned(self, statement: ast.Assign, name: str, node: ast.expr) -> list[ast.expr]:
+        """The strings that an assignment may give to ``name``: also as one of a tuple out of a table of tuples."""
+        target = statement.targets[0]
+        if not isinstance(target, ast.Tuple):
+            return self.strings_behind(statement.value, node)
+        at = next(i for i, t in enumerate(target.elts) if isinstance(t, ast.Name) and t.id == name)
+        rows: list[ast.expr] = [statement.value]
+        if isinstance(statement.value, ast.Subscript) and isinstance(statement.value.value, ast.Name):
+            table = statement.value.value.id
+            tables = [a.value for a in ast.walk(self.script.tree) if isinstance(a, ast.Assign) and table in _targets(a)]
+            if len(tables) != 1 or not isinstance(tables[0], ast.Dict):
+                return []
+            rows = tables[0].values
+        out: list[ast.expr] = []
+        for row in rows:
+            parts = row.elts if isinstance(row, (ast.Tuple, ast.List)) else []
+            strings = self.strings_behind(parts[at], node) if len(parts) == len(target.elts) else []
+            if not strings:
+                return []
+            out += [s for s in strings if s not in out]
+        return out
 
     def _returned(self, call: ast.Call) -> list[ast.expr]:
         """The strings that a function of the script returns; none where it may return something else."""
@@ -242,13 +285,27 @@ class _Maker:
 def _files(script: Script, maker: _Maker) -> Iterator[tuple[list[ast.expr], str]]:
     """For each file that ``script`` writes strings to: the strings, in turn, and the file's name.
 
-    What is written and is no string of the script is left out: a template says what is known of a file.
+    What is written and is no string of the script is left out: a template says what is known of a file. Where a file
+    is opened several times, what is appended follows, and what closes more braces than it opens comes last.
     """
+    by_name: dict[str, list[tuple[bool, list[ast.expr]]]] = {}
+    for strings, name, appends in _written(script, maker):
+        if not name or "*" in name:
+            yield strings, name
+        else:
+            by_name.setdefault(name, []).append((appends, strings))
+    for name, found in by_name.items():
+        parts = sorted(found, key=lambda part: (part[0], part[0] and maker.closes(part[1])))
+        yield list(dict.fromkeys(string for _, strings in parts for string in strings)), name
+
+
+def _written(script: Script, maker: _Maker) -> Iterator[tuple[list[ast.expr], str, bool]]:
+    """Each ``write_text`` and each ``with`` that writes: strings, the file's name, and whether they are appended."""
     for call in ast.walk(script.tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "write_text":
             strings = list(dict.fromkeys(maker.strings_behind(call.args[0], call))) if call.args else []
             if len(strings) == 1:
-                yield strings, _file_name(call.func.value)
+                yield strings, file_name(script, call.func.value), False
     for opened in ast.walk(script.tree):
         if not isinstance(opened, ast.With):
             continue
@@ -266,13 +323,23 @@ def _files(script: Script, maker: _Maker) -> Iterator[tuple[list[ast.expr], str]
                 found += maker.strings_behind(value, call)
         strings = list(dict.fromkeys(found))
         if strings:
-            yield strings, _file_name(opened.items[0].context_expr)
+            context = opened.items[0].context_expr
+            modes = [a.value for a in ast.walk(context) if isinstance(a, ast.Constant)]
+            yield strings, file_name(script, context), "a" in modes
 
 
-def _file_name(node: ast.expr) -> str:
-    """The last string in ``node`` that may name a C++ file, without its folders and with * for each hole; else ""."""
+def file_name(script: Script, node: ast.expr) -> str:
+    """The last string in ``node`` that may name a C++ file, without its folders and with * for each hole; else "".
+
+    A name stands for what is assigned to it in the same function.
+    """
+    parts = list(ast.walk(node))
+    named = {part.id for part in parts if isinstance(part, ast.Name)}
+    assigned = (a for a in ast.walk(script.function_of(node)) if isinstance(a, ast.Assign) and _targets(a) & named)
+    for statement in assigned:
+        parts += ast.walk(statement.value)
     name = ""
-    for part in ast.walk(node):
+    for part in parts:
         if isinstance(part, ast.JoinedStr):
             name = "".join(str(v.value) if isinstance(v, ast.Constant) else "*" for v in part.values)
         elif isinstance(part, ast.Constant) and isinstance(part.value, str) and _CPP_FILE.search(part.value):
@@ -282,6 +349,7 @@ def _file_name(node: ast.expr) -> str:
     return ""
 
 
+_FIELD = re.compile(r"\w+|\([\w, ]+\)")
 _CPP_FILE = re.compile(r"\.(?:h|hpp|cuh|cu|cpp|inc|inl)$")
 
 
@@ -314,7 +382,8 @@ def _with_hole(units: Sequence[Unit], word: str) -> list[Unit]:
 def _targets(statement: ast.AST | None) -> set[str]:
     """The names that a statement binds."""
     if isinstance(statement, ast.Assign):
-        return {t.id for t in statement.targets if isinstance(t, ast.Name)}
+        targets = [e for t in statement.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
+        return {t.id for t in targets if isinstance(t, ast.Name)}
     if isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For)) and isinstance(statement.target, ast.Name):
         return {statement.target.id}
     return set()

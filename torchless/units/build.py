@@ -144,9 +144,9 @@ def _join_users(
 ) -> None:
     used: dict[bytes, list[Entity]] = {}
     for entity in sorted(touched):
-        named = entity.name and not entity.last_name.startswith("operator")
-        if named and not code.is_foreign(entity.path):
-            used.setdefault(entity.last_name.encode("latin-1"), []).append(entity)
+        name = _spoken(entity)
+        if name and not code.is_foreign(entity.path):
+            used.setdefault(name.encode("latin-1"), []).append(entity)
     gone = _replaced(touched.values())
     for path, view in code.views.items():
         if code.is_foreign(path):
@@ -167,6 +167,13 @@ def _join_users(
                 if user.kind == "file" and user not in touched:
                     continue
                 components.join(user, target, f"{user.name or path} uses {target.name}")
+
+
+def _spoken(entity: Entity) -> str:
+    """The name that a use of ``entity`` spells: of an operator that of its class, "" where none is spelled."""
+    if not entity.last_name.startswith("operator"):
+        return entity.last_name
+    return entity.name.rpartition("::operator")[0].rpartition("::")[2]
 
 
 def _replaced(findings: Iterable[Sequence[Finding]]) -> Callable[[str, Token], bool]:
