@@ -1,7 +1,7 @@
 """The ladder of `torchless verify` on real migrations: the tool's own of a commit's parent, and people's.
 
     python benchmarks/ladder.py CLONE WORK [COMMIT[:PART]...] [--rungs types,closure,device,trace] [--sides tool,people]
-                               [--unsafe] [-o FILE] [--show FILE...]
+                               [--unsafe] [--opus-guard define] [-o FILE] [--show FILE...]
 
 CLONE is a clone of the target with its history, WORK a folder for checkouts (made in git worktrees, removed again).
 For each commit in which people took torch out of modules, the sources that it changed are migrated by the tool on its
@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--rungs", default="types,closure,device,trace")
     parser.add_argument("--sides", default="tool,people")
     parser.add_argument("--unsafe", action="store_true", help="let the tool make edits whose meaning may shift")
+    parser.add_argument("--opus-guard", choices=("root", "define"), default="root", help="as for `torchless migrate`")
     parser.add_argument("-o", dest="output", type=Path)
     parser.add_argument("--show", nargs="+", type=Path, help="print the table of FILEs instead of running anything")
     options = parser.parse_args()
@@ -59,7 +60,7 @@ def main() -> None:
         parser.error("a clone and a folder to work in are needed")
     for commit in options.commits:
         for side in options.sides.split(","):
-            how = ["--unsafe"] if options.unsafe else []
+            how = [*["--unsafe"] * options.unsafe, "--opus-guard", options.opus_guard]
             for row in ladder(options.clone, options.work.resolve(), commit, side, options.rungs, how):
                 answers.append(row)
                 print(shown(row), flush=True)
@@ -86,8 +87,9 @@ def ladder(clone: Path, work: Path, commit: str, side: str, rungs: str, how: Seq
         if side == "tool":
             done = torchless(tree, "migrate", "--write", *how, *sources)
             if not git(tree, "diff", "--name-only").strip():
-                codes = sorted({word for word in done.stdout.split() if word.startswith("TL") and word[2:].isdigit()})
-                why = f"nothing is migrated ({', '.join(codes)})"
+                words = (done.stdout + done.stderr).split()
+                codes = sorted({word for word in words if word.startswith("TL") and word[2:].isdigit()})
+                why = f"nothing is migrated: {', '.join(codes)}"
                 yield {"commit": commit, "side": side, "module": "-", "none": why}
                 return
         began = time.monotonic()

@@ -239,6 +239,19 @@ def test_pruning_drops_the_oldest(fresh: Callable[..., Cache], monkeypatch: pyte
     assert [cache.findings(key) is not None for key in keys] == [False] * 8 + [True] * 2
 
 
+def test_what_others_keep_is_left_alone(fresh: Callable[..., Cache]) -> None:
+    """The launch trace has its own limit, and folders of links, beside the entries."""
+    cache = fresh()
+    others = [cache.folder / "trace/objects/0011", cache.folder / "trace/links/22/pybind11"]
+    for path in others:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * 100)
+    cache.store_findings("a" * 64, b"x")
+    cache.prune(max_bytes=0)
+    assert cache.findings("a" * 64) is None
+    assert all(path.exists() for path in others)
+
+
 def test_the_codec_is_exact(facts: TuFacts) -> None:
     odd = Diagnostic("\udcff.h", 1, 2, 3, 4, "quote ' \" \n \u4e2d")
     for value in (facts, replace(facts, diagnostics=(odd,)), TuFacts(SPEC)):

@@ -105,6 +105,19 @@ def test_a_fault_in_the_example_is_found(migrated: Mapping[str, bytes], old: str
     assert found[kind].reproducer.startswith("with torch.cuda.device(")
 
 
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_dropped_check_is_found_with_any_seed(migrated: Mapping[str, bytes], seed: int) -> None:
+    """Other inputs are drawn, and the check is still reached."""
+    text = (
+        migrated[SOURCE]
+        .decode()
+        .replace("AITER_CHECK(input.size(-1) == out.size(-1)", "AITER_CHECK(true || input.size(-1) == out.size(-1)")
+    )
+    assert text.encode() != migrated[SOURCE]
+    rows = by_name(example({**migrated, SOURCE: text.encode()}, TraceOptions(seed=seed)), "aiter::scale_rows")
+    assert "verdict" in {f.difference.kind for f in rows.findings}, [f.difference for f in rows.findings]
+
+
 def test_a_difference_is_shrunk(migrated: Mapping[str, bytes]) -> None:
     text = migrated[SOURCE].decode()
     fault = text.replace("const int64_t count      = input.numel();", "const int count      = input.numel();")

@@ -293,6 +293,27 @@ def test_names_that_only_look_like_types_stay() -> None:
     )
 
 
+def test_a_lambda_is_named_by_its_function_alone() -> None:
+    """What a launcher takes is part of the name of a lambda in it, and so of a kernel that is called with one."""
+    old = "void k<float, run(at::Tensor&, std::function<int (int)>)::{lambda(float)#1}>(float*)"
+    new = "void k<float, run(aiter_tensor_t&)::{lambda(float)#1}>(float*)"
+    assert kernel_name(old) == kernel_name(new) == "void k<float, run(...)::{lambda(float)#1}>(float*)"
+    assert kernel_name(old) != kernel_name(new.replace("lambda(float)", "lambda(int)"))
+    assert kernel_name(old) != kernel_name(new.replace("run", "ran"))
+
+
+def test_a_state_of_a_generator_is_a_seed_and_an_offset() -> None:
+    """Where Python draws them, the kernel gets just these; padding of the state, which nobody wrote, is 0xaa."""
+    state = ["state", "i64:7", "i64:4", "i64:0", "i8:0", *["i8:-86"] * 7]
+    old = changed(kernel="void k(long, at::PhiloxCudaState)", args=[["n", "i64:4"], state])
+    new = changed(kernel="void k(long, unsigned long, unsigned long)")
+    assert kinds(record(old), record({**new, "args": [["n", "i64:4"], ["seed", "i64:7"], ["offset", "i64:4"]]})) == []
+    other = {**new, "args": [["n", "i64:4"], ["seed", "i64:7"], ["offset", "i64:8"]]}
+    assert kinds(record(old), record(other)) == [("argument", "")]
+    captured = {**old, "args": [["n", "i64:4"], [*state[:4], "i8:1", *state[5:]]]}
+    assert kinds(record(captured), record(other)) == [("argument", "")]
+
+
 def test_sixteen_bits_are_sixteen_bits() -> None:
     assert leaf("half:0x3800") == leaf("i16:14336")
     assert leaf("i16:-1") == leaf("bfloat:0xffff")

@@ -139,9 +139,12 @@ class Cache:
         return Dependencies(tuple(sorted(opened)), tuple(sorted(absent)), tuple(sorted(foreign)))
 
     def prune(self, max_bytes: int = MAX_BYTES) -> None:
-        """Delete the entries that were written longest ago when all together are larger than ``max_bytes``."""
+        """Delete the entries that were written longest ago when all together are larger than ``max_bytes``.
+
+        What others keep in the folder is not touched (verify/trace/store.py).
+        """
         entries: list[tuple[float, int, Path]] = []
-        for path in self.folder.glob("*/*/*"):
+        for path in self.folder.glob("*/[0-9a-f][0-9a-f]/*"):
             try:
                 stat = path.stat()
             except OSError:

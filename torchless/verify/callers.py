@@ -14,6 +14,7 @@ from torchless.project.ops import ops_of, parse_python
 from torchless.verify.trace.library import CORE, Library, build_core, build_library, build_runtime
 from torchless.verify.trace.model import EntryPoint, EntryResult, Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.python_calls import PythonOp, PythonSide, compare_ops
+from torchless.verify.trace.units import mentioned
 from torchless.verify.tree import Tree
 
 
@@ -56,7 +57,8 @@ def built_for_python(
     converts = [any(op.develop for path in before for op in _ops(tree, path, module)) for tree in trees]
     texts = [TreeText(str(tree.root), dict(tree.overlay)) for tree in trees]
     sides = [
-        Side(name, text, tuple(specs), tuple(points)) for name, text in zip(("before", "after"), texts, strict=True)
+        Side(name, text, tuple(specs), mentioned(text, points))
+        for name, text in zip(("before", "after"), texts, strict=True)
     ]
     folders = module.include_dirs or project.include_dirs
     with ThreadPoolExecutor(max_workers=5) as pool:  # compilers are counted where they are started

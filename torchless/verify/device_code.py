@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from torchless.facts.flags import find_headers, unit_arguments
 from torchless.facts.model import TuSpec
 from torchless.verify.compilers import Compiler
+from torchless.verify.trace.normal import without_hosts
 from torchless.verify.tree import Tree
 
 # Element types that a migration replaces, as they are demangled, with the name that both then have.
@@ -245,8 +246,8 @@ def demangled(symbols: Iterable[str]) -> dict[str, str]:
 
 
 def paired_name(name: str) -> str:
-    """``name`` with element types that a migration exchanges under one name."""
-    return _ELEMENT.sub(lambda found: ELEMENT_TYPES[found.group()], name)
+    """``name`` with element types that a migration exchanges under one name, and without the launcher's parameters."""
+    return _ELEMENT.sub(lambda found: ELEMENT_TYPES[found.group()], without_hosts(name))
 
 
 def compare(before: Mapping[str, Function], after: Mapping[str, Function]) -> list[Difference]:
@@ -277,7 +278,7 @@ def _changed(before: Mapping[str, Function], after: Mapping[str, Function]) -> l
             continue
         what = _unlike(before[name], other)
         if what:
-            out.append(Difference(name, what, other.name != name))
+            out.append(Difference(name, what, without_hosts(other.name) != without_hosts(name)))
     return out
 
 

@@ -5,8 +5,8 @@ of torchless.
 
 The job: runtime (the library of verify/runtime), libraries (module name -> shared object), root and texts (the
 checkout; root-relative path -> file to read instead), package, ops (Python modules to import), kernels (lines for
-describe), arch, journal, calls. A call: index, entry, module, function, args, kwargs, device, capture; values as in
-value_of().
+describe), arch, journal, calls. A call: index, entry, module, function, args, kwargs, device, capture, named (whether
+the C++ function gets its arguments by the names that the op gives them); values as in value_of().
 The answer: error ("" or one line), files (root-relative: what was imported of the checkout).
 
 The ops are the checkout's own, wrappers and all. What is not: `jit.core`, whose compile_ops would build (the one here
@@ -96,6 +96,21 @@ def torch_with_devices(torch: Any, library: str) -> Any:
         def __exit__(self, *_: object) -> None:
             runtime.set_device(self.before)
 
+    class Generator:
+        """That of a device, as the runtime has it in a process in which nothing was drawn yet."""
+
+        def __init__(self, device: int) -> None:
+            self.seed, self.offset = 67280421310721 + device, 0
+
+        def initial_seed(self) -> int:
+            return self.seed
+
+        def get_offset(self) -> int:
+            return self.offset
+
+        def set_offset(self, offset: int) -> None:
+            self.offset = offset
+
     properties = {"multi_processor_count": 304, "warp_size": 64, "name": "fake", "total_memory": 192 << 30}
     cuda = torch.cuda
     cuda._lazy_init = cuda.init = cuda.synchronize = lambda *_: None
@@ -109,6 +124,7 @@ def torch_with_devices(torch: Any, library: str) -> Any:
     cuda.get_device_properties = lambda device=None: blank("properties", **properties)
     cuda.get_device_name = lambda device=None: "fake"
     cuda.device = Device
+    cuda.default_generators = (Generator(0), Generator(1))
     torch.version.hip = "7.0.0"
     return runtime
 
@@ -123,6 +139,7 @@ class Ops:
         self.libraries = libraries
         self.loaded: dict[str, Any] = {}
         self.defined: Any = None
+        self.named = False
         package = checkout.package
         self.names = f"{package}.utility.dtypes"
         self.checkout = checkout
@@ -152,6 +169,7 @@ class Ops:
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             name = fc_name or function.__name__
+            names = list(inspect.signature(function).parameters)
 
             @functools.wraps(function)
             def call(*args: Any, **kwargs: Any) -> Any:
@@ -163,6 +181,8 @@ class Ops:
                     args = tuple(self.converted(a) for a in args)
                     kwargs = {k: self.converted(v) for k, v in kwargs.items()}
                     module._set_current_hip_stream(self.torch.cuda.current_stream().cuda_stream)
+                if self.named:
+                    args, kwargs = (), {**dict(zip(names, args, strict=False)), **kwargs}
                 return op(*args, **kwargs)
 
             return self.guarded(function, call, gen_fake)
@@ -275,6 +295,7 @@ def make(call: dict[str, Any], functions: dict[str, Any], torch: Any, runtime: A
     try:
         args = [value_of(v, torch, runtime) for v in call["args"]]
         kwargs = {k: value_of(v, torch, runtime) for k, v in call["kwargs"].items()}
+        ops.named = call["named"]
         with torch.no_grad():
             result = getattr(functions[call["module"]], call["function"])(*args, **kwargs)
         runtime.end(index, "returned", "", "", shown(result, torch, runtime))

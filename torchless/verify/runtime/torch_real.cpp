@@ -9,6 +9,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/hip/HIPContext.h>
+#include <ATen/hip/HIPGeneratorImpl.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
@@ -281,6 +282,35 @@ hipDeviceProp_t* getDeviceProperties(c10::DeviceIndex device) {
 hipDeviceProp_t* getCurrentDeviceProperties() { return getDeviceProperties(c10::hip::current_device()); }
 int warp_size() { return getCurrentDeviceProperties()->warpSize; }
 }  // namespace at::cuda
+
+namespace at {
+CUDAGeneratorImpl::CUDAGeneratorImpl(c10::DeviceIndex device)
+    : c10::GeneratorImpl(c10::Device(c10::kCUDA, device), c10::DispatchKeySet(c10::DispatchKey::CUDA)),
+      seed_(c10::default_rng_seed_val + static_cast<uint64_t>(device)) {}
+void CUDAGeneratorImpl::set_current_seed(uint64_t seed) { seed_ = seed, offset_ = 0; }
+void CUDAGeneratorImpl::set_offset(uint64_t offset) { offset_ = offset; }
+uint64_t CUDAGeneratorImpl::get_offset() const { return offset_; }
+uint64_t CUDAGeneratorImpl::current_seed() const { return seed_; }
+uint64_t CUDAGeneratorImpl::seed() { return seed_; }
+void CUDAGeneratorImpl::set_state(const c10::TensorImpl&) { torchless::missing("CUDAGeneratorImpl::set_state"); }
+c10::intrusive_ptr<c10::TensorImpl> CUDAGeneratorImpl::get_state() const {
+  torchless::missing("CUDAGeneratorImpl::get_state");
+}
+CUDAGeneratorImpl* CUDAGeneratorImpl::clone_impl() const { torchless::missing("CUDAGeneratorImpl::clone"); }
+PhiloxCudaState CUDAGeneratorImpl::philox_cuda_state(uint64_t increment) {
+  const uint64_t offset = offset_;
+  offset_ += (increment + 3) / 4 * 4;  // torch counts in fours
+  return PhiloxCudaState(seed_, offset);
+}
+
+namespace cuda::detail {
+const Generator& getDefaultCUDAGenerator(c10::DeviceIndex device) {
+  static const Generator all[torchless::kDevices] = {make_generator<CUDAGeneratorImpl>(c10::DeviceIndex(0)),
+                                                     make_generator<CUDAGeneratorImpl>(c10::DeviceIndex(1))};
+  return all[device < 0 ? c10::hip::current_device() : device];
+}
+}  // namespace cuda::detail
+}  // namespace at
 
 // These two stand in front of torch's own: every failing check, the launcher's or torch's, says where it stands.
 namespace c10::detail {

@@ -2,6 +2,9 @@
 #pragma once
 #include "bind.h"
 #include <torch/types.h>
+#if __has_include(<torchless_generator.h>)
+#include <torchless_generator.h>
+#endif
 
 namespace torchless {
 

@@ -63,7 +63,10 @@ def compile_unit(
         except CompileError as error:
             if " file not found" in str(error):
                 raise
-            run_compiler([*common, *arguments], options.jobs)
+            try:
+                run_compiler([*common, *arguments], options.jobs)
+            except CompileError:  # it may lack only what the precompiled header has: what was said first is the reason
+                raise error from None
 
 
 def precompiled(chain: Toolchain, flavour: str, options: TraceOptions, *, python: bool = False) -> Path:

@@ -303,7 +303,7 @@ def guess_number(p: Parameter, hints: Hints, rng: random.Random, known: dict[str
         return rng.choice((*MAIN_DTYPES, *TARGET_DTYPES))
     if p.base == "ints":
         return tuple(rng.choice(NUMBERS) for _ in range(rng.choice((1, 2, 3))))
-    if p.base == "stream":
+    if p.base in ("stream", "generator"):
         return None
     if p.name in known and rng.random() < 0.8:
         return known[p.name]

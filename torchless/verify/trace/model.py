@@ -79,8 +79,8 @@ Value = TensorInput | tuple["TensorInput", ...] | int | float | bool | str | tup
 class Parameter:
     """A parameter of an entry point: its name, and its kind as the compiled program tells it.
 
-    Kinds are tensor, tensors, int8, int32, int64, float, bool, str, dtype, enum, ints, stream; "?" at the end for one
-    that may be left out; "unsupported TYPE" for the rest.
+    Kinds are tensor, tensors, int8, int32, int64, float, bool, str, dtype, enum, ints, and stream and generator, for
+    which there is no argument; "?" at the end for one that may be left out; "unsupported TYPE" for the rest.
     """
 
     name: str

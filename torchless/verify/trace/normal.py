@@ -9,6 +9,8 @@ import re
 
 from torchless.verify.trace.model import Record
 
+_LAUNCHER = re.compile(r"(\w)\((?:[^(){}]|\([^(){}]*\))*\)(?: const)?(::\{lambda)")
+
 # Element types: torch's, HIP's and the compiler's names for the same bits. Longest first where one starts another.
 _TYPES = {
     "fp16": ("c10::Half", "at::Half", "torch::Half", "__half", "_Float16", "half_float::half", "half"),
@@ -74,8 +76,19 @@ _FRAMEWORK = re.compile(
 
 
 def kernel_name(demangled: str) -> str:
-    """A kernel's name with one name for each element type: ``void f<__half>(int)`` is ``void f<fp16>(int)``."""
-    return _TYPE.sub(lambda m: _TYPE_OF[m[0]], demangled)
+    """A kernel's name with one name for each element type: ``void f<__half>(int)`` is ``void f<fp16>(int)``.
+
+    A lambda of a launcher is named by the launcher, and the state of a generator is what it holds (without_hosts()).
+    """
+    return _TYPE.sub(lambda m: _TYPE_OF[m[0]], without_hosts(demangled))
+
+
+def without_hosts(demangled: str) -> str:
+    """A kernel's name without what only its launcher's parameters put there.
+
+    ``k<run(int)::{lambda(int)#1}>`` says ``run(...)``, and the state of a generator of torch's is a seed and an offset.
+    """
+    return _LAUNCHER.sub(r"\1(...)\2", demangled).replace("at::PhiloxCudaState", "unsigned long, unsigned long")
 
 
 def short_kernel(demangled: str) -> str:

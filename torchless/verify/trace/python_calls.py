@@ -70,19 +70,26 @@ class PythonSide:
 class PythonCall:
     """A call as it is spelled: ``call`` holds the values in the order of the op's parameters.
 
-    ``given`` are the parameters that are given at all, the first ``positional`` of them by position.
+    ``given`` are the parameters that are given at all, the first ``positional`` of them by position. ``named``: the op
+    hands its arguments on to C++ by name, where the target's does so by position.
     """
 
     op: PythonOp
     call: Call
     given: tuple[str, ...]
     positional: int
+    named: bool = False
 
 
 def spellings(op: PythonOp, call: Call) -> Iterator[PythonCall]:
-    """The ways to spell one call: by position, by name, without what has a default, and with one such only."""
+    """The ways to spell one call: by position, by name, without what has a default, and with one such only.
+
+    By position twice: torch's dispatcher hands on by position what it was given by name, so that names in the binding
+    rows count only for who calls the C++ function itself.
+    """
     yield PythonCall(op, call, op.params, len(op.params))
     yield PythonCall(op, call, op.params, 0)
+    yield PythonCall(op, call, op.params, len(op.params), named=True)
     if not op.defaults:
         return
     values = dict(zip(op.params, call.args, strict=True))
@@ -157,7 +164,8 @@ def _cannot(op: PythonOp, signature: Signature | None, calls: Sequence[Call]) ->
 
 
 def _result(op: PythonOp, signature: Signature, made: Sequence[tuple[PythonCall, Record, Record]]) -> EntryResult:
-    usable = [m for m in made if comparable(m[1]) and comparable(m[2])]
+    # names in a binding row that were never those of the op are no fault of the new version
+    usable = [m for m in made if comparable(m[1]) and comparable(m[2]) and (m[1].accepted or not m[0].named)]
     through = [m for m in usable if m[1].accepted and m[2].accepted]
     compared = [(m, d) for m in usable for d in compare(m[0].call, m[1], m[2], op.params)]
     allowed: dict[str, int] = {}
@@ -196,6 +204,8 @@ def reproducer(spelled: PythonCall, signature: Signature, before: Record, after:
     lines = [f"{spelled.op.module}.{spelled.op.name}({', '.join(written)})"]
     if spelled.call.device or any(isinstance(v, TensorInput) and v.device != 0 for v in values.values()):
         lines.insert(0, f"with torch.cuda.device({spelled.call.device}):")
+    if spelled.named:
+        lines.append("with the arguments of the C++ function given by name")
     return "\n".join([*lines, f"before: {told(before)}", f"after:  {told(after)}"])
 
 
@@ -301,6 +311,7 @@ def _encoded(index: int, spelled: PythonCall, signature: Signature) -> dict[str,
         "kwargs": dict(made[spelled.positional :]),
         "device": spelled.call.device,
         "capture": spelled.call.capture,
+        "named": spelled.named,
     }
 
 
@@ -333,4 +344,6 @@ def _shown(op: PythonOp) -> str:
     return f"{op.module}.{op.name}"
 
 
-_KINDS = frozenset({"tensor", "tensors", "int8", "int32", "int64", "float", "bool", "str", "dtype", "ints"})
+_KINDS = frozenset(
+    {"tensor", "tensors", "int8", "int32", "int64", "float", "bool", "str", "dtype", "ints", "generator"}
+)

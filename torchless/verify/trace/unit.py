@@ -40,6 +40,7 @@ from torchless.verify.trace.normal import message_of
 from torchless.verify.trace.run import describe, run_calls
 from torchless.verify.trace.shrink import reproducer, shrink
 from torchless.verify.trace.signatures import paired, signatures
+from torchless.verify.trace.units import mentioned
 from torchless.verify.trace.unmask import unmask
 
 MAX_FINDINGS = 6  # of one entry point that are shrunk and shown
@@ -79,7 +80,8 @@ def trace_unit(
     """
     started = time.monotonic()
     points = tuple(sorted(set(entries), key=lambda e: (e.source, e.name)))
-    sides = [Side(name, tree, tuple(specs), points) for name, tree in (("before", before), ("after", after))]
+    trees = (("before", before), ("after", after))
+    sides = [Side(name, tree, tuple(specs), mentioned(tree, points)) for name, tree in trees]
     try:
         with ThreadPoolExecutor(max_workers=2) as pool:
             programs = list(pool.map(lambda side: build(side, options), sides))
@@ -154,8 +156,8 @@ def _pairs(
     for point in points:
         name = point.name
         failures = [p.failures[point.source] for p in programs if point.source in p.failures]
-        if failures:
-            not_run[name] = failures[0]
+        if failures or name not in described[0]:
+            not_run[name] = failures[0] if failures else "it is new: there is nothing to compare it with"
             continue
         found = paired(described[0][name], described[1][name])
         if isinstance(found, str):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from torchless.facts.model import TuSpec
 from torchless.verify.trace import store, toolchain
 from torchless.verify.trace.compiling import CompileError, compile_unit, once, run_compiler
 from torchless.verify.trace.ir import Kernel, KernelParam, read_kernels, read_parameter_names, undefined_offload_symbols
-from torchless.verify.trace.model import Side, TraceError, TraceOptions, TreeText
+from torchless.verify.trace.model import EntryPoint, Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.toolchain import RUNTIME, Toolchain
 
 
@@ -60,6 +61,23 @@ def driver(side: Side, source: str, flavour: str, target: bool) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def mentioned(tree: TreeText, points: Sequence[EntryPoint]) -> tuple[EntryPoint, ...]:
+    """Those of ``points`` whose source has their name: of one that it has not, no compiler need be asked."""
+    found = []
+    for point in points:
+        name = re.escape(point.name.rpartition("::")[2].encode())
+        if re.search(rb"(?<![A-Za-z0-9_])" + name + rb"(?![A-Za-z0-9_])", _read(tree, point.source)):
+            found.append(point)
+    return tuple(found)
+
+
+def _read(tree: TreeText, path: str) -> bytes:
+    try:
+        return tree.texts[path] if path in tree.texts else (Path(tree.root) / path).read_bytes()
+    except OSError:
+        return b""
+
+
 def unit_or_why(
     chain: Toolchain, side: Side, spec: TuSpec, graph: IncludeGraph, options: TraceOptions, scratch: Path
 ) -> Unit | str:
@@ -80,13 +98,8 @@ def unit_or_why(
 
 def _for_python(tree: TreeText, spec: TuSpec) -> TuSpec:
     """A source that binds functions gets torch's conversions as well; the others do not need them."""
-    text = tree.texts.get(spec.source)
-    if text is None:
-        try:
-            text = (Path(tree.root) / spec.source).read_bytes()
-        except OSError:
-            return spec
-    return replace(spec, defines=(*spec.defines, _PYTHON)) if b"PYBIND11_MODULE" in text else spec
+    binds = b"PYBIND11_MODULE" in _read(tree, spec.source)
+    return replace(spec, defines=(*spec.defines, _PYTHON)) if binds else spec
 
 
 def _unit(
@@ -208,11 +221,7 @@ def _contents(side: Side, source: str, graph: IncludeGraph) -> list[bytes | str]
     for path in sorted(graph.closure_of(source)):
         parts.append(path)
         if graph.is_file(path) or path == source:
-            data = side.tree.texts.get(path)
-            try:
-                parts.append((Path(side.tree.root) / path).read_bytes() if data is None else data)
-            except OSError:
-                parts.append("")
+            parts.append(_read(side.tree, path))
     return parts
 
 
