@@ -6,6 +6,7 @@ each call. Modules of the package that a test does not need are made up on the w
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -34,13 +35,15 @@ class FakeJit:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    by_hand: frozenset[str] = frozenset()  # stubs whose schema the target makes itself
 
     def compile_ops(self, module: str, fc_name: str | None = None, **options: Any) -> Callable[..., Any]:
         """The decorator. Raises ValueError where infer_schema would refuse the stub."""
 
         def decorate(stub: Callable[..., Any]) -> Callable[..., Any]:
             name = fc_name or stub.__name__
-            self.schemas[name] = torch.library.infer_schema(stub, mutates_args="unknown")
+            made = stub.__name__ in self.by_hand
+            self.schemas[name] = "made by hand" if made else torch.library.infer_schema(stub, mutates_args="unknown")
             self.stubs[name], self.options[name] = stub, {"module": module, **options}
             signature = inspect.signature(stub)
 
@@ -117,10 +120,19 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             exec(code, module.__dict__)
 
 
+def _by_hand(guard: Path) -> frozenset[str]:
+    """The names in MANUAL_SCHEMA_OPS of the package's guard, where it has one."""
+    tree = ast.parse(guard.read_text("utf-8")) if guard.is_file() else ast.Module([], [])
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MANUAL_SCHEMA_OPS":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
 @contextmanager
 def imported(root: Path, *modules: str, package: str = "aiter") -> Iterator[tuple[FakeJit, list[ModuleType]]]:
     """The op modules (``ops.scale``) of the package below ``root``, imported over a fake JIT."""
-    jit = FakeJit()
+    jit = FakeJit(by_hand=_by_hand(root / package / "jit" / "utils" / "torch_guard.py"))
     finder = _Finder(package, root / package, jit, modules)
     before = {n: m for n, m in sys.modules.items() if n == package or n.startswith(f"{package}.")}
     for name in before:

@@ -342,8 +342,11 @@ class _Plan:
     # -- small things
 
     def _is_direct(self, header: str) -> bool:
-        """True when an include of the file itself that is always compiled names the header."""
+        """True when an include of the file itself that is always compiled, or that an edit adds, names the header."""
         name = header.rsplit("/", 1)[-1]
+        added = (t.text for t in self.new_text if t.directive == "include" and t.text[:1] in (b'"', b"<"))
+        if any(text.strip(b'"<>').rpartition(b"/")[2] == name.encode() for text in added):
+            return True
         return any(_base(line) == name for line in self.lines if line.movable and line not in self.removed)
 
     def _is_defined_here(self, name: str) -> bool:

@@ -24,6 +24,7 @@ CODE = "TL720"
 GUARD_FILE = "jit/utils/torch_guard.py"  # of the package
 GUARD = "torch_compile_guard"
 UNREGISTERED = "NONE_WRAPPED_OP"  # names in this list of the guard's file are no custom ops
+BY_HAND = "MANUAL_SCHEMA_OPS"  # of those in this one it makes the schema itself, torch would refuse them
 
 
 class NotSplit(ValueError):
@@ -41,7 +42,8 @@ class Wrapping:
     ``scratch`` others, which stand last where the op has a function that says how to build it. ``otherwise`` is the
     expression that does the work where the op answers that it did not, or where one of the ``tensors`` of the public
     function has a dtype that C++ refuses. ``queries``: names and integer parameters of further ops that it calls.
-    ``advances``: it reads and advances a generator. ``assumed``: what has to hold for its values to be those of C++.
+    ``advances``: it reads and advances a generator. ``value``: the annotation of what the private op itself gives back,
+    and the public one after it ("" for nothing). ``assumed``: what has to hold for its values to be those of C++.
     """
 
     arguments: tuple[str, ...]
@@ -57,14 +59,16 @@ class Wrapping:
     queries: tuple[tuple[str, tuple[str, ...]], ...] = ()
     advances: bool = False
     assumed: tuple[str, ...] = ()
+    value: str = ""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """The file that registers ops, where the checkout has one; ``unregistered`` are the names in its list."""
+    """The file that registers ops, where the checkout has one; the names in its lists UNREGISTERED and BY_HAND."""
 
     file: PyFile | None = None
     unregistered: frozenset[str] = field(default_factory=frozenset)
+    by_hand: frozenset[str] = field(default_factory=frozenset)
 
 
 def find_guard(path: str, read: Callable[[str], SourceFile]) -> Guard:
@@ -75,15 +79,19 @@ def find_guard(path: str, read: Callable[[str], SourceFile]) -> Guard:
             file = parse_python(candidate, read(candidate).data)
         except (OSError, ValueError):
             continue
-        names = _list(file)
-        return Guard(file, frozenset(_strings(names)) if names is not None else frozenset())
+        return Guard(file, _names(file, UNREGISTERED), _names(file, BY_HAND))
     return Guard()
 
 
-def _list(file: PyFile) -> ast.List | None:
+def _names(file: PyFile, name: str) -> frozenset[str]:
+    found = _list(file, name)
+    return frozenset(_strings(found)) if found is not None else frozenset()
+
+
+def _list(file: PyFile, name: str) -> ast.List | None:
     for node in file.tree.body:
         names = [t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
-        if UNREGISTERED in names and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+        if name in names and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             return node.value
     return None
 
@@ -125,7 +133,9 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     edits += _imports(file, [GUARD] if registered else [], modules, around.guard)
     edits += _helpers(file, wrapping)
     if registered or op.function in around.guard.unregistered:
-        edits += _unregister(around.guard, [*(name for name, _ in wrapping.queries), raw])
+        edits += _listed(around.guard, UNREGISTERED, [*(name for name, _ in wrapping.queries), raw])
+    elif op.function in around.guard.by_hand:
+        edits += _listed(around.guard, BY_HAND, [raw])
     message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
     if was_registered and not registered:
         message += f"; torch.ops.aiter.{op.function}, which had no fake, is gone"
@@ -199,7 +209,7 @@ def _private_op(file: PyFile, op: PyOp, call: ast.Call, raw: str, wrapping: Wrap
     arguments.append("develop=True")
     parameters = ", ".join(f"{name}: {annotation}" for name, annotation in wrapping.parameters)
     assert isinstance(call.func, (ast.Name, ast.Attribute))
-    result = "bool" if wrapping.otherwise else "None"
+    result = "bool" if wrapping.otherwise else wrapping.value or "None"
     text = f"@{file.text(call.func)}({', '.join(arguments)})\ndef {raw}({parameters}) -> {result}: ...\n"
     return lay_out(text, style)
 
@@ -231,7 +241,7 @@ def _body_edit(file: PyFile, function: ast.FunctionDef, raw: str, wrapping: Wrap
         taken = f"if not {CONVERTS}({', '.join(wrapping.tensors)}):"
         lines = [taken, *(f"    {line}" for line in instead), *lines, f"if not {call}:", f"    {instead[0]}"]
     else:
-        lines.append(call)
+        lines.append(f"return {call}" if wrapping.value else call)
     if wrapping.result:
         lines.append(f"return {wrapping.result}")
     text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
@@ -390,12 +400,12 @@ def _import_of_module(file: PyFile, module: str) -> Edit:
     return Edit(file.path, end, end, on_disk(file, "\n") + line, CODE)
 
 
-def _unregister(guard: Guard, ops: Sequence[str]) -> list[Edit]:
-    """``ops`` in the list of names that are no custom ops, on lines of their own before the list ends."""
+def _listed(guard: Guard, name: str, ops: Sequence[str]) -> list[Edit]:
+    """``ops`` in the list ``name`` of the guard's file, on lines of their own before the list ends."""
     assert guard.file is not None
     file = guard.file
-    names = _list(file)
-    new = [op for op in ops if op not in guard.unregistered]
+    names = _list(file, name)
+    new = [op for op in ops if names is not None and op not in _strings(names)]
     if names is None or not new:
         return []
     end = file.span(names)[1] - 1

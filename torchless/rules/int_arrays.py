@@ -1,6 +1,7 @@
 """Local names for the sizes or strides of a tensor: ``auto s = x.strides();`` goes away, its uses ask x itself.
 
-A pattern cannot say this: whether the declaration may go depends on every use of the name.
+One that is given those of another tensor later becomes a pointer to the target's array. A pattern cannot say this:
+whether the declaration may go depends on every use of the name.
 """
 
 from __future__ import annotations
@@ -14,26 +15,33 @@ from torchless.text.lexer import CLOSERS, OPENERS, Kind, match_forward
 
 CODE = "TL230"
 _ACCESSORS = {b"sizes": b"size", b"strides": b"stride"}
+_ARRAYS = {b"sizes": b"shape", b"strides": b"strides"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Local:
-    """The declaration: tokens first..last (with its semicolon), the new name, the tensor's name, size or stride."""
+    """The declaration: tokens first..last (with its semicolon), its call, the names, size or stride."""
 
     first: int
     last: int
+    call: int
     name: bytes
     tensor: bytes
     accessor: bytes
 
 
 def local_int_arrays(view: FileView) -> list[Finding]:
-    """A finding with edits for every local array that is only indexed and measured; others are not mentioned."""
+    """Findings with edits for local arrays that are only indexed, measured and set anew; others are not mentioned."""
     out = []
     for local in _locals(view):
         uses = _uses(view, local)
-        if uses is not None:
+        if uses is None:
+            continue
+        anew = [i for i in uses if view.tokens[i + 1].text == b"="]
+        if not anew:
             out.append(_finding(view, local, uses))
+        elif all(view.tokens[i + 1].text in (b"[", b"=") for i in uses):
+            out += _pointer(view, local, anew)
     return out
 
 
@@ -55,7 +63,7 @@ def _locals(view: FileView) -> Iterator[_Local]:
             continue
         answer = object_class(view, i)
         if answer is not None and answer.only("tensor"):
-            yield _Local(first, last, tokens[i - 4].text, tokens[i - 2].text, _ACCESSORS[token.text])
+            yield _Local(first, last, i, tokens[i - 4].text, tokens[i - 2].text, _ACCESSORS[token.text])
 
 
 def _start_of_auto(view: FileView, name: int) -> int:
@@ -96,7 +104,7 @@ def _uses(view: FileView, local: _Local) -> list[int] | None:
         after = [t.text for t in tokens[i + 1 : i + 5]]
         if token.text == local.name:
             indexed = after[:1] == [b"["] and match_forward(tokens, i + 1) > 0
-            if not indexed and after != [b".", b"size", b"(", b")"]:
+            if not indexed and after != [b".", b"size", b"(", b")"] and not _is_set_anew(view, local, i):
                 return None
             out.append(i)
         elif token.text == local.tensor and (
@@ -104,6 +112,45 @@ def _uses(view: FileView, local: _Local) -> list[int] | None:
         ):
             return None  # assigned to or declared anew: no longer the tensor that was asked
     return out
+
+
+def _is_set_anew(view: FileView, local: _Local, name: int) -> bool:
+    """Whether ``name = tensor.sizes();`` stands at the token ``name``, as a statement."""
+    tokens = view.tokens
+    texts = [t.text for t in tokens[name + 1 : name + 8]]
+    if len(texts) < 7 or texts[0] != b"=" or texts[2] != b"." or texts[4:] != [b"(", b")", b";"]:
+        return False
+    plain = tokens[local.first].text == b"auto" and tokens[local.first + 1].text == local.name
+    starts = tokens[name - 1].text in (b";", b"{", b"}", b")", b"else")
+    answer = object_class(view, name + 4) if texts[3] in _ARRAYS and plain and starts else None
+    return answer is not None and answer.only("tensor") and tokens[name + 2].kind is Kind.NAME
+
+
+def _pointer(view: FileView, local: _Local, anew: list[int]) -> list[Finding]:
+    """TL230 for the declaration, which becomes a pointer, and for each place that sets it anew."""
+    tokens, path = view.tokens, view.source.path
+    name = local.name.decode("utf-8", "replace")
+    edits = (_edit(view, local.first, local.first, b"const int64_t*"), _array(view, local.call))
+    out = [
+        Finding(
+            CODE,
+            f"{name} becomes a pointer to the target's array: it is set anew",
+            path,
+            tokens[local.first].start,
+            tokens[local.last].end,
+            edits=edits,
+        )
+    ]
+    for i in anew:
+        message = f"{name} points to the array of another tensor"
+        start, end = tokens[i].start, tokens[i + 7].end
+        out.append(Finding(CODE, message, path, start, end, edits=(_array(view, i + 4),)))
+    return out
+
+
+def _array(view: FileView, accessor: int) -> Edit:
+    """``sizes()`` becomes ``shape``, ``strides()`` ``strides``."""
+    return _edit(view, accessor, accessor + 2, _ARRAYS[view.tokens[accessor].text])
 
 
 def _finding(view: FileView, local: _Local, uses: list[int]) -> Finding:

@@ -221,6 +221,9 @@ def _decide(state: State, key: Key) -> bool:
         if isinstance(fallback, str):
             state.refused[key] = fallback
             return True
+        if fallback is not None and shape is Shape.NONE and giver.fact.returns_spelled not in ("void", ""):
+            state.refused[key] = "it leaves some of its work to torch, and gives something else back"
+            return True
         lists = addressed(reading, giver)
         if isinstance(lists, str):
             state.refused[key] = lists

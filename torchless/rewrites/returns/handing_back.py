@@ -97,6 +97,10 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
     expressions += list(philox.unless) if philox is not None else []
     imports = set().union(*(e.imports for e in expressions)) | ({"torch"} if tensor == "torch.Tensor" else set())
     helpers = set().union(*(e.helpers for e in expressions))
+    value = op.returns.strip() if contract.shape is Shape.NONE else ""
+    value = "" if value == "None" else value
+    if value and philox is not None and philox.unless:
+        raise NotSplit("it gives a value back where it leaves early")
     if op.has_gen_func and contract.fallback is not None:
         raise NotSplit("what tells how to build it does not know the dtypes that torch takes over")
     if op.has_gen_func and scratch and contract.at < len(own):
@@ -115,6 +119,7 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         tuple((q.name, q.parameters) for q in contract.queries),
         philox is not None,
         _assumed(expressions, own),
+        value,
     )
 
 
