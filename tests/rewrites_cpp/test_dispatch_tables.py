@@ -160,7 +160,8 @@ def test_a_table_at_namespace_level() -> None:
     assert (
         """static constexpr KernelMap::value_type kernels_rows[] = {{1, small}};
 static constexpr std::size_t kernels_count = sizeof(kernels_rows) / sizeof(kernels_rows[0]);
-static_assert(KernelMap::ascends(kernels_rows, kernels_count), "sort the rows by key, each key once");
+static_assert(KernelMap::ascends(kernels_rows, kernels_count),
+              "sort the rows by key, each key once");
 static constexpr KernelMap kernels{kernels_rows, kernels_count};
 """
         in new
@@ -410,3 +411,17 @@ def test_what_is_no_dispatcher_is_left_alone(text: str) -> None:
 def test_a_map_type_that_no_table_has_keeps_its_alias() -> None:
     text = source("    return small;\n")
     assert after(text) == text.replace("std::function<int(int)>", "int (*)(int)")
+
+
+def test_lines_that_grow_too_long_are_broken() -> None:
+    types = TYPES.replace("KernelMap", "KernelsOfAllShapesByTheirNumberMap")
+    table = "    static const KernelsOfAllShapesByTheirNumberMap lookup = {{1, small}, {2, large}};\n"
+    new = body_of(after(source(table + FIND, types)))
+    assert new.startswith(
+        """    static constexpr KernelsOfAllShapesByTheirNumberMap::value_type rows[] =
+        {{1, small}, {2, large}};
+    constexpr std::size_t count = sizeof(rows) / sizeof(rows[0]);
+    static_assert(KernelsOfAllShapesByTheirNumberMap::ascends(rows, count),
+                  "sort the rows by key, each key once");
+"""
+    )
