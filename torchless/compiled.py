@@ -21,6 +21,8 @@ from torchless.lints.context import Context
 from torchless.mend import check_options
 from torchless.model import Edit, Finding, Tier, Unit, UnitStatus
 from torchless.options import MigrateOptions, Progress
+from torchless.project.model import Module
+from torchless.project.modules import entry_spans
 from torchless.text.edits import apply, offset_map
 from torchless.text.source import SourceFile
 from torchless.text.writer import FileChange
@@ -99,6 +101,13 @@ class Bench:
         ways = specs_of(self.context.project, self.graph, path, arch=self.options.arch)
         host, device = (next(spec for spec in ways if spec.device == device) for device in (False, True))
         return self.as_asked(host), self.as_asked(device)
+
+    def described(self, module: Module) -> Module:
+        """``module`` with the place of its entry in the configuration as it is now."""
+        for name, start, end in entry_spans(self.read(self.context.project.config_path)):
+            if name == module.name:
+                module = replace(module, entry_start=start, entry_end=end)
+        return module
 
     def as_asked(self, spec: TuSpec) -> TuSpec:
         """``spec`` with the defines and include folders that the user gives."""

@@ -7,6 +7,7 @@ kernels from the host unit. Nothing is changed for other units.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,10 @@ from torchless.compiled import Bench, Draft, Room, is_wanted, with_units
 from torchless.model import Edit, Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.project.model import Module
+from torchless.reliance.config_flags import with_source_flags
+from torchless.rewrites.generators import scripts_of
 from torchless.rewrites.host_units.instances import FEWEST, Instances, clashing, instances_of
+from torchless.rewrites.host_units.printed import printed_instances
 from torchless.rewrites.host_units.texts import device_text, hidden_kernels, host_text, macro_names
 from torchless.rewrites.passes.guard import guard_edits, instantiations, names_in
 from torchless.rewrites.passes.need import Split, reach_of, split_of
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from torchless.api import MigrateResult
 
 FUSED, REFUSED = "TL630", "TL631"
+_PER_SOURCE = "flags_extra_hip_per_source"
+_CORE = "core.py"  # the JIT, beside its configuration
 
 
 def fuses(options: MigrateOptions) -> bool:
@@ -52,12 +58,23 @@ def _find(room: Room) -> Iterator[Draft | Finding]:
         found = [instances_of(path, bench.read(path)) for path in module.sources]
         sources = [one for one in found if one is not None and is_wanted(_at(one), one.data)]
         if len(sources) < FEWEST:
+            yield from _printed(bench, module)
             continue
         if any(one.path in touched for one in sources):
             yield _refused(sources[0], "a migration edits its sources; run again for this")
             continue
         edits = _fused(bench, module, sources)
         yield _refused(sources[0], edits) if isinstance(edits, str) else _draft(module, sources, edits)
+
+
+def _printed(bench: Bench, module: Module) -> Iterator[Finding]:
+    """What is said of the scripts that print sources of ``module`` which instantiate launchers."""
+    root = bench.context.root
+    for path in scripts_of(root, module) if module.generators else ():
+        found = printed_instances(SourceFile(path, bench.read(path)))
+        if found is not None:
+            text = f"the sources of {module.name} that this prints instantiate launchers and stay apart: {found[1]}"
+            yield Finding(REFUSED, text, path, found[0], found[0], Tier.DISPLAY)
 
 
 def _at(one: Instances) -> Finding:
@@ -91,7 +108,21 @@ def _fused(bench: Bench, module: Module, sources: Sequence[Instances]) -> Edits 
     for one, kernels in zip(others, listed[1:], strict=True):
         edits[one.path] = _whole(one, device_text(one, kernels, device))
     problem = _unlike(bench, sources, {path: apply(bench.read(path), made) for path, made in edits.items()}, assigned)
-    return problem or edits
+    return problem or {**edits, **_flags(bench, module, [one.path for one in others])}
+
+
+def _flags(bench: Bench, module: Module, sources: Sequence[str]) -> Edits:
+    """The flag that takes the host half out of HIP's headers, for the units for the device, where the JIT knows such.
+
+    The units define it themselves as well: a build that does not read the configuration gives no flags to sources.
+    """
+    config = bench.context.project.config_path
+    if _PER_SOURCE.encode() not in bench.read(posixpath.join(posixpath.dirname(config), _CORE)):
+        return {}
+    names = [posixpath.basename(path) for path in sources]
+    text = SourceFile(config, bench.read(config))
+    found = with_source_flags(text, bench.described(module), _PER_SOURCE, names, "-D__HIPCC_RTC__", FUSED)
+    return {config: list(found)} if found else {}
 
 
 def _whole(one: Instances, text: bytes) -> list[Edit]:

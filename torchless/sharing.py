@@ -17,7 +17,6 @@ from torchless.facts.model import TuSpec
 from torchless.model import Edit, Finding, Tier
 from torchless.options import MigrateOptions, Progress
 from torchless.project.model import Module
-from torchless.project.modules import entry_spans
 from torchless.rewrites.passes.guard import instantiations
 from torchless.rewrites.passes.need import kernel_names
 from torchless.rewrites.shared_kernels.texts import SUFFIX, declaration_edit, kernel_name, source_edits, unit_text
@@ -154,7 +153,7 @@ def _draft(bench: Bench, module: Module, group: _Group, taken: set[str]) -> Draf
         edits[path] = [edit]
     config = bench.context.project.config_path
     described = source_edits(
-        SourceFile(config, bench.read(config)), _now(bench, module), first, new, bench.context.root, SHARED
+        SourceFile(config, bench.read(config)), bench.described(module), first, new, bench.context.root, SHARED
     )
     if isinstance(described, str):
         return described
@@ -172,14 +171,6 @@ def _draft(bench: Bench, module: Module, group: _Group, taken: set[str]) -> Draf
             finding = Finding(SHARED, message, first, edits[first][0].start, edits[first][0].start, Tier.UNSAFE)
             return Draft(f"{SHARED} {new}", (module.name,), finding, edits, {new: unit})
     return problem
-
-
-def _now(bench: Bench, module: Module) -> Module:
-    """``module`` with the place of its entry in the configuration as it is by now."""
-    for name, start, end in entry_spans(bench.read(bench.context.project.config_path)):
-        if name == module.name:
-            module = replace(module, entry_start=start, entry_end=end)
-    return module
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -15,6 +15,7 @@ from torchless.verify.device_code import DeviceCode, compile_device
 from torchless.verify.emitted import emitted, host_symbols
 from torchless.verify.tree import Tree
 
+CONFIG = "aiter/jit/optCompilerConfig.json"
 BOX = """#pragma once
 #include <hip/hip_runtime.h>
 struct Box { float* data; int n; };
@@ -79,11 +80,13 @@ def plain(tree: Tree, spec: TuSpec, make: object) -> DeviceCode:
 @pytest.mark.clang
 def test_every_kernel_and_launcher_is_there_exactly_once(tmp_path: Path) -> None:
     root = checkout(tmp_path)
-    assert run(root, unsafe=False).changes == {}
+    (root / "aiter/jit/core.py").write_text("def build(flags_extra_hip_per_source): ...\n")
     result = run(root)
     (unit,) = result.units
     assert unit.status is UnitStatus.MIGRATED, result.findings
-    assert set(result.changes) == {*COMBINATIONS, "csrc/kernels.h", "csrc/launch.h"}
+    assert set(result.changes) == {*COMBINATIONS, "csrc/kernels.h", "csrc/launch.h", CONFIG}
+    flags = json.loads(result.changes[CONFIG].new)["module_run"]["flags_extra_hip_per_source"]
+    assert flags == {Path(path).name: ["-D__HIPCC_RTC__"] for path in list(COMBINATIONS)[1:]}
     after = Tree(root, {path: change.new for path, change in result.changes.items()})
     compiler = find_compiler()
     assert compiler is not None

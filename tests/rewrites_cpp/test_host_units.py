@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from torchless.project.model import Module
+from torchless.reliance.config_flags import with_source_flags
 from torchless.rewrites.host_units.instances import Instances, clashing, instances_of
+from torchless.rewrites.host_units.printed import printed_instances
 from torchless.rewrites.host_units.texts import device_text, hidden_kernels, host_text, macro_names
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
@@ -127,3 +130,80 @@ def test_functions_of_one_name_in_two_headers_clash_unless_a_source_reads_both()
     together = {"csrc/a.cu": ("a.h", "b.h"), "csrc/b.cu": ("a.h", "b.h")}
     assert clashing(sources, apart, texts.__getitem__) == "a.h and b.h both define lane"
     assert clashing(sources, together, texts.__getitem__) == ""
+
+
+SCRIPT = """BASE = '''
+#include "launch.h"
+
+{F_instances}
+'''
+
+
+class Traits:
+    @property
+    def definition(self):
+        return f"template bool run<{self.op}, {self.dtype}>(Box&, Box&);"
+
+
+def write(path, traits):
+    path.write_text(BASE.format(F_instances="\\n".join(t.definition for t in traits)))
+"""
+
+
+def test_a_script_that_prints_instances_is_told_why_they_stay_apart() -> None:
+    found = printed_instances(SourceFile("gen.py", SCRIPT.encode()))
+    assert found is not None
+    assert SCRIPT[found[0] :].startswith("template bool run<")
+    assert "which kernels each of them starts is only known when it is printed" in found[1]
+    of_ck = printed_instances(SourceFile("gen.py", SCRIPT.replace('"launch.h"', '"ck/launch.h"').encode()))
+    assert of_ck is not None and "those of CK" in of_ck[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("template bool run<{self.op}, {self.dtype}>(Box&, Box&);", "run<{self.op}>(a, b);"),
+        ("template bool run<{self.op}, ", "template <typename {self.op}> void run("),
+        ('#include "launch.h"', "#define __HIPCC_RTC__"),
+    ],
+)
+def test_a_script_that_prints_none_is_not_spoken_of(old: str, new: str) -> None:
+    assert printed_instances(SourceFile("gen.py", SCRIPT.replace(old, new).encode())) is None
+
+
+FLAGS = "flags_extra_hip_per_source"
+CONFIG = """{
+    "module_run": {
+        "srcs": [
+            "a"
+        ]
+    }
+}
+"""
+
+
+def flagged(text: str) -> str:
+    start = text.index('"module_run"')
+    entry = Module("module_run", (), entry_start=start, entry_end=text.rindex("}", 0, text.rindex("}")) + 1)
+    source = SourceFile("config.json", text.encode())
+    return apply(source.data, with_source_flags(source, entry, FLAGS, ["a.cu", "b.cu"], "-DX", "TL630")).decode()
+
+
+def test_sources_get_flags_in_the_layout_of_the_entry() -> None:
+    assert flagged(CONFIG) == CONFIG.replace(
+        '        "srcs"',
+        f"""        "{FLAGS}": {{
+            "a.cu": ["-DX"],
+            "b.cu": ["-DX"]
+        }},
+        "srcs\"""",
+    )
+    one_line = '{"module_run": {"srcs": ["a"]}}'
+    assert flagged(one_line) == one_line.replace(
+        '{"srcs"', f'{{"{FLAGS}": {{"a.cu": ["-DX"], "b.cu": ["-DX"]}}, "srcs"'
+    )
+
+
+def test_flags_of_sources_that_are_there_stay_alone() -> None:
+    text = CONFIG.replace('"srcs": [', f'"{FLAGS}": {{"*.cu": ["-DY"]}},\n        "srcs": [')
+    assert flagged(text) == text

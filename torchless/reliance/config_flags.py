@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchless.model import Edit
@@ -46,6 +46,28 @@ def with_flag(source: SourceFile, module: Module, key: str, flag: str, code: str
     if before.text == b"[" and b"\n" not in gap:
         gap = b" "
     return (Edit(source.path, last.end, last.end, b"," + gap + new, code),)
+
+
+def with_source_flags(
+    source: SourceFile, module: Module, key: str, names: Sequence[str], flag: str, code: str
+) -> tuple[Edit, ...]:
+    """The edit that gives ``flag`` to the sources ``names`` under ``key`` of the entry, a map from names to flags.
+
+    None where the entry has such a map already: the first name in it that matches a source counts.
+    """
+    tokens = list(_tokens(source.data, module.entry_start, module.entry_end))
+    if len(tokens) < 4 or tokens[1].text != b":" or tokens[2].text != b"{" or tokens[3].text == b"}":
+        return ()
+    if _value_of(tokens, key) >= 0:
+        return ()
+    gap = source.data[tokens[2].end : tokens[3].start]
+    outer = source.data[source.line_start(source.line_of(tokens[0].start)) : tokens[0].start]
+    own = gap.rpartition(b"\n")[2]
+    step = own.removeprefix(outer) if b"\n" in gap and not outer.strip() else b""
+    inner = gap + step
+    rows = [json.dumps(name).encode() + b": [" + json.dumps(flag).encode() + b"]" for name in names]
+    text = json.dumps(key).encode() + b": {" + inner + (b"," + (inner or b" ")).join(rows) + gap + b"}," + (gap or b" ")
+    return (Edit(source.path, tokens[3].start, tokens[3].start, text, code),)
 
 
 def _first(source: SourceFile, tokens: list[_Token], key: str, new: bytes, code: str) -> tuple[Edit, ...]:
