@@ -231,6 +231,21 @@ def test_a_result_that_is_made_before_a_check_is_no_difference_where_the_check_f
     assert kinds(record(LAUNCH), record(made, zeroed, LAUNCH)) == [("memory", ""), ("memory", "")]
 
 
+def test_a_result_that_torch_makes_after_all_leaves_memory_that_nobody_uses() -> None:
+    """The wrapper's own result is made first; C++ then says that torch is to compute it."""
+
+    def computed(label: str) -> list[dict[str, Any]]:
+        made = {"event": "alloc", "name": "torch", "bytes": 8, "device": 0, "as": label}
+        return [made, {"event": "torch", "op": "aten::tanh", "inputs": ["input", label], "stream": "s", "device": 0}]
+
+    spare = {"event": "alloc", "name": "torch", "bytes": 8, "device": 0, "as": "@torch0"}
+    old = record(*computed("@torch0"), result=("[4] @torch0",))
+    new = record(spare, *computed("@torch1"), result=("[4] @torch1",))
+    assert kinds(old, new) == []
+    assert kinds(old, record(spare, *computed("@torch1"), result=("[4] @torch0",))) != []  # the one that nobody filled
+    assert kinds(old, record(spare, *computed("@torch1"), LAUNCH, result=("[4] @torch1",))) != []
+
+
 def test_memory_that_stood_for_an_absent_tensor_may_go() -> None:
     placeholder = {"event": "alloc", "name": "torch", "bytes": 0, "device": 0, "as": "@torch0"}
     other = {**placeholder, "as": "@torch01"}

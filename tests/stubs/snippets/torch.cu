@@ -127,3 +127,7 @@ void run(at::Tensor& a) {}
 TORCH_LIBRARY(ours, m) { m.def("run(Tensor a) -> ()"); m.impl("run", c10::DispatchKey::CUDA, &run); m.impl("run", torch::dispatch(c10::DispatchKey::CUDA, run)); }
 TORCH_LIBRARY_FRAGMENT(ours2, m) { m.def("run", run); }
 TORCH_LIBRARY_IMPL(ours, CUDA, m) { m.impl("run", &run); }
+
+//# sizes, as sizeof tells them
+static_assert(sizeof(caffe2::TypeMeta) == 2 && sizeof(c10::Device) == 2 && sizeof(at::ScalarType) == 1);
+uint32_t f(const at::Tensor& x) { constexpr uint32_t wrong = 16 / sizeof(x.dtype()); static_assert(wrong == 8); return wrong; }

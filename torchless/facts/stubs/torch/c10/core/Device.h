@@ -34,6 +34,9 @@ struct C10_API Device final {
   bool is_cpu() const noexcept;
   bool is_meta() const noexcept;
   std::string str() const;
+ private:
+  DeviceType type_;
+  DeviceIndex index_;
 };
 std::ostream& operator<<(std::ostream& stream, const Device& device);
 }  // namespace c10

@@ -15,6 +15,8 @@ class C10_API TypeMeta final {
   std::string_view name() const noexcept;
   template <typename T> bool Match() const noexcept;
   friend bool operator==(const TypeMeta lhs, const TypeMeta rhs) noexcept;
+ private:
+  unsigned short index_;  // sizeof(x.dtype()) is 2, which launchers have taken for an element's size
 };
 bool operator==(const TypeMeta lhs, const TypeMeta rhs) noexcept;
 bool operator!=(const TypeMeta lhs, const TypeMeta rhs) noexcept;
