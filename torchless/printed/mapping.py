@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from torchless.model import Edit, Finding
 from torchless.printed.literals import HOLE, Unit, spell
@@ -136,15 +137,17 @@ def _edited(found: Sequence[Printed], edits: Mapping[str, Sequence[Edit]]) -> tu
         text = apply(script.data, made)
     except EditError:
         return "one string goes into several places, which would have to change differently"
-    wanted = [apply(p.template.code, edits.get(p.path, ())) for p in printed_by(script, _anything)]
-    after = [p.template.code for p in printed_by(SourceFile(script.path, text), _anything)]
+    wanted = [apply(code, edits.get(path, ())) for path, code in _printed(script.path, script.data)]
+    after = [code for _, code in _printed(script.path, text)]
     if after != wanted:
         return "one string goes into several places, which would have to change differently"
     return tuple(sorted(made))
 
 
-def _anything(code: bytes) -> bool:
-    return True
+@lru_cache(maxsize=256)
+def _printed(path: str, script: bytes) -> tuple[tuple[str, bytes], ...]:
+    """All that a script prints, as (path, C++)."""
+    return tuple((p.path, p.template.code) for p in printed_by(SourceFile(path, script), lambda code: True))
 
 
 def finding_in_script(printed: Mapping[str, Printed], finding: Finding) -> Finding:

@@ -54,6 +54,10 @@ def templates_of(script: Script, wanted: Callable[[bytes], bool]) -> list[Templa
     return sorted(found, key=lambda template: template.line)
 
 
+_MethodCall = tuple[str, str, ast.Call]
+"""The name, the method that is called on it, and the call."""
+
+
 class _Maker:
     """Makes templates, and remembers which strings went into others."""
 
@@ -62,6 +66,8 @@ class _Maker:
         self.inlined: set[ast.expr] = set()
         self.filled: set[ast.expr] = set()  # strings on which .format is called under another name
         self.newline = "\r\n" if b"\r\n" in script.source.data else "\n"
+        self._walked: dict[ast.AST, tuple[ast.AST, ...]] = {}
+        self._called: dict[ast.AST, tuple[_MethodCall, ...]] = {}
 
     def strings(self) -> Iterator[ast.expr]:
         """Every string expression that is no docstring and no part of another one, in file order."""
@@ -142,16 +148,28 @@ class _Maker:
             call = self.script.parents.get(parent)
             return [call] if isinstance(call, ast.Call) and call.func is parent else []
         names = _targets(parent)
-        scope = self.script.function_of(node)
-        return [
-            call
-            for call in ast.walk(scope)
-            if isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and call.func.attr == method
-            and isinstance(call.func.value, ast.Name)
-            and call.func.value.id in names
-        ]
+        if not names:
+            return []
+        found = self._method_calls(self.script.function_of(node))
+        return [call for name, called, call in found if called == method and name in names]
+
+    def _within(self, scope: ast.AST) -> tuple[ast.AST, ...]:
+        """``scope`` and all nodes below it."""
+        if scope not in self._walked:
+            self._walked[scope] = tuple(ast.walk(scope))
+        return self._walked[scope]
+
+    def _method_calls(self, scope: ast.AST) -> tuple[_MethodCall, ...]:
+        """The calls of methods on plain names below ``scope``."""
+        if scope not in self._called:
+            self._called[scope] = tuple(
+                (call.func.value.id, call.func.attr, call)
+                for call in self._within(scope)
+                if isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Attribute)
+                and isinstance(call.func.value, ast.Name)
+            )
+        return self._called[scope]
 
     def _is_filled_elsewhere(self, node: ast.expr, units: Sequence[Unit]) -> bool:
         """Whether a string looks as if another script called ``.format`` on it: C++ with doubled braces, and fields."""
@@ -171,7 +189,7 @@ class _Maker:
             and isinstance(other.op, ast.Mod)
             and isinstance(other.left, ast.Name)
             and other.left.id in names
-            for other in ast.walk(self.script.function_of(node))
+            for other in self._within(self.script.function_of(node))
         )
 
     def _given(self, hole: Unit, calls: Sequence[ast.Call], node: ast.expr) -> list[ast.expr]:
@@ -234,7 +252,7 @@ class _Maker:
             return []
         out: list[ast.expr] = []
         for scope in dict.fromkeys((self.script.function_of(node), self.script.tree)):
-            assigned = [a for a in ast.walk(scope) if value.id in _targets(a)]
+            assigned = [a for a in self._within(scope) if value.id in _targets(a)]
             for one in assigned:
                 strings = self._assigned(one, value.id, node) if isinstance(one, ast.Assign) else []
                 if not strings or one.value is value:  # type: ignore[attr-defined]
@@ -269,7 +287,7 @@ class _Maker:
     def _returned(self, call: ast.Call) -> list[ast.expr]:
         """The strings that a function of the script returns; none where it may return something else."""
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        found = [n for n in ast.walk(self.script.tree) if isinstance(n, ast.FunctionDef) and n.name == name]
+        found = [n for n in self._within(self.script.tree) if isinstance(n, ast.FunctionDef) and n.name == name]
         if len(found) != 1:
             return []
         out: list[ast.expr] = []
