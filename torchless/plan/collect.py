@@ -27,7 +27,7 @@ from torchless.rewrites.returns.emitting import rewrite_returns
 from torchless.rewrites.returns.model import Contracts, Surroundings
 from torchless.rewrites.returns.philox import CODE as PHILOX
 from torchless.rewrites.returns.reading import Reading, givers_of
-from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.scopes import scopes_of
 from torchless.rewrites.signatures import rewrite_signatures
 from torchless.rules.engine import Options, ending_checks, examine
 from torchless.rules.model import Ruleset
@@ -60,7 +60,7 @@ def collect(analysis: Analysis, ruleset: Ruleset, dropped: Dropped, settle: Sett
     """
     views = analysis.views
     active = ruleset.without(frozenset(r.code for r in ruleset.rules if dropped(r.code)))
-    scopes = {path: find_scopes(view.tokens) for path, view in views.items()}
+    scopes = {path: scopes_of(view) for path, view in views.items()}
     passing = merge_passing(passing_of(view, scopes[path]) for path, view in sorted(views.items()))
     project = analysis.project
     bound = {row.target.rsplit("::", 1)[-1] for m in project.modules for row in rows_of_module(project, m.sources)}

@@ -26,7 +26,8 @@ def unit_of(draft: Draft, assembled: Assembled, proof: Proof, analysis: Analysis
     findings = [*draft.findings, *includes]
     status = UnitStatus.MIGRATED if draft.edits else UnitStatus.CLEAN
     if draft.blockers:
-        status, findings = UnitStatus.BLOCKED, [f for f in draft.findings if f not in draft.blockers]
+        blocking = frozenset(draft.blockers)
+        status, findings = UnitStatus.BLOCKED, [f for f in draft.findings if f not in blocking]
         findings += draft.blockers
     findings += [
         Finding("TL005", str(c), c.edit.path, c.edit.start, c.edit.end, blocks=True, unit=draft.name) for c in conflicts

@@ -20,7 +20,7 @@ from torchless.plan.written_back import blocked_by
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites.include_lines import include_lines
 from torchless.rewrites.includes import INTEROP, is_torch_header
-from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.scopes import scopes_of
 from torchless.rules.model import Ruleset
 from torchless.selection import Selection, is_header
 from torchless.units.build import CodeBase, Group, Grouping, group
@@ -159,7 +159,7 @@ def left_includes(seen: Grouped, drafts: Sequence[Draft], changed: Collection[st
         )
         for path, view in sorted(analysis.views.items())
         if analysis.selection.covers(path) and path not in spoken_for and not is_foreign(path)
-        for line in include_lines(view, find_scopes(view.tokens))
+        for line in include_lines(view, scopes_of(view))
         if is_torch_header(line.header)
     ]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from torchless.facts.typing import FileView
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.plan.decide import Draft
-from torchless.rewrites.scopes import BlockKind, Scopes, find_scopes
+from torchless.rewrites.scopes import BlockKind, Scopes, scopes_of
 from torchless.text.lexer import Kind, Token
 from torchless.verify.planted import Place
 
@@ -78,7 +78,7 @@ def _of_file(view: FileView, edits: Sequence[Edit], unit: str) -> Iterator[Suspe
     facts = sorted({*view.facts, *(f.name_start for f in view.functions)})
     bodies = {f.body_start for f in view.functions}
     arms = conditional_arms(tokens, len(view.source.data))
-    scopes = find_scopes(tokens)
+    scopes = scopes_of(view)
     for edit in edits:
         i = bisect_left(starts, edit.start)
         if i == len(tokens) or tokens[i].directive:

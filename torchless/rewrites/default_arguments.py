@@ -11,7 +11,7 @@ from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding, Tier
 from torchless.rewrites.heads import Parameter, function_name, parameters, qualified_name
 from torchless.rewrites.passing import ParameterKey
-from torchless.rewrites.scopes import BlockKind, Scopes, find_scopes
+from torchless.rewrites.scopes import BlockKind, Scopes, scopes_of
 from torchless.rewrites.tensor_types import declares_function
 from torchless.text.lexer import Kind
 
@@ -23,7 +23,7 @@ def declared_defaults(views: Iterable[FileView]) -> dict[ParameterKey, str]:
     """
     out: dict[ParameterKey, str] = {}
     for view in views:
-        scopes = find_scopes(view.tokens)
+        scopes = scopes_of(view)
         for key, parameter in _parameters_with_default(scopes):
             out.setdefault(key, _text(scopes, parameter))
     return out
@@ -40,7 +40,7 @@ def drop_repeated_defaults(view: FileView, declared: Mapping[ParameterKey, str])
     ``declared`` is what the file will see that does not see it yet: where it never does, its own default is the only
     one. A default that differs from the header's is a blocker: one of the two has to be chosen by a person.
     """
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     tokens = view.tokens
     out = []
     for key, parameter in _parameters_with_default(scopes):

@@ -14,7 +14,7 @@ from torchless.model import Edit, Finding, Tier
 from torchless.rewrites.dtypes import enumerator, of_constant
 from torchless.rewrites.heads import namespace_of
 from torchless.rewrites.placeholders import helper_place
-from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.scopes import scopes_of
 from torchless.text.lexer import Kind, Token
 
 CODE = "TL307"
@@ -80,7 +80,7 @@ def rewrite_texts(view: FileView, texts: Mapping[str, str], blocked: Iterable[Fi
     """
     if not texts:
         return []
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     written: list[tuple[str, Edit]] = []
     out: list[Finding] = []
     for finding in blocked:

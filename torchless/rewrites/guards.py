@@ -15,7 +15,7 @@ from torchless.facts.typing import FileView, token_at
 from torchless.model import Edit, Finding, Tier
 from torchless.rewrites.heads import parameters
 from torchless.rewrites.insertion import comment_above, is_blank_line_before, line_before
-from torchless.rewrites.scopes import Block, BlockKind, Scopes, find_scopes
+from torchless.rewrites.scopes import Block, BlockKind, Scopes, scopes_of
 from torchless.rewrites.statements import Statement, block_statements
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
 from torchless.text.lexer import Kind, Token
@@ -43,7 +43,7 @@ def add_guards(
     ``guarded(name)`` says that the function puts up a guard itself before it launches. TL403 carries the edit; TL404
     says that no tensor is surely on the GPU, and carries none.
     """
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     uses = tensor_uses(view, scopes)
     launching_macros = _launching_macros(scopes, lambda name: launches(name) and not guarded(name))
     out = []
@@ -63,7 +63,7 @@ def guards_on_host(view: FileView) -> list[Finding]:
 
     Torch's guard does nothing for a CPU tensor; the target's would select device -1 and end the process.
     """
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     tokens = view.tokens
     out = []
     for i, token in enumerate(tokens):

@@ -21,7 +21,7 @@ from torchless.rewrites.include_lines import (
     include_lines,
     removal,
 )
-from torchless.rewrites.scopes import Scopes, find_scopes
+from torchless.rewrites.scopes import Scopes, scopes_of
 from torchless.rewrites.std_headers import Provided, lost_headers, used_headers
 from torchless.text.dead import live_tokens
 from torchless.text.edits import apply
@@ -105,7 +105,7 @@ def rewrite_includes(
     standard headers may be lost even when this file includes nothing of torch itself.
     """
     mine = [e for e in edits if e.path == view.source.path]
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     lines = include_lines(view, scopes)
     concerned = any(is_torch(line.header) or _base(line) in (INTEROP, DISPATCH) for line in lines)
     if not (concerned or mine or requires or own_headers or lost_torch):

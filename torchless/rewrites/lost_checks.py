@@ -17,7 +17,7 @@ from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rewrites.dtypes import WITHOUT_COUNTERPART, enumerator
 from torchless.rewrites.heads import parameters, split_arguments
 from torchless.rewrites.insertion import line_before
-from torchless.rewrites.scopes import Block, Scopes, find_scopes
+from torchless.rewrites.scopes import Block, Scopes, scopes_of
 from torchless.rewrites.statements import (
     Statement,
     always_runs,
@@ -54,7 +54,7 @@ def restore_checks(view: FileView) -> list[Finding]:
     A finding with an edit inserts one AITER_CHECK; one without says which checks are lost and why they cannot be put
     back. TL295 blocks where the element type has no counterpart in the target at all.
     """
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     by_function: dict[int, list[TypedAccess]] = {}
     out: list[Finding] = []
     for access in typed_accesses(view, scopes):

@@ -15,7 +15,7 @@ from torchless.facts.typing import FileView, canonical
 from torchless.model import Edit, Finding, Tier
 from torchless.rewrites.include_lines import directives, file_start, include_lines
 from torchless.rewrites.includes import is_torch_header
-from torchless.rewrites.scopes import find_scopes
+from torchless.rewrites.scopes import scopes_of
 from torchless.text.lexer import Kind, match_angle
 from torchless.text.source import SourceFile
 
@@ -45,7 +45,7 @@ def find_guard(header: FileView) -> OptOutGuard | None:
     A region with an #else, or a macro whose name gives no opposite, cannot.
     """
     tokens = header.tokens
-    torch = [line.header_start for line in include_lines(header, find_scopes(tokens)) if is_torch_header(line.header)]
+    torch = [line.header_start for line in include_lines(header, scopes_of(header)) if is_torch_header(line.header)]
     regions: dict[str, list[_Region]] = {}
     simple: dict[str, bool] = {}
     stack: list[tuple[int, str]] = []
@@ -93,7 +93,7 @@ def uses_guarded_types(view: FileView, guard: OptOutGuard) -> bool:
     if view.source.path == guard.path:
         return False
     tokens = view.tokens
-    includes_torch = any(is_torch_header(line.header) for line in include_lines(view, find_scopes(tokens)))
+    includes_torch = any(is_torch_header(line.header) for line in include_lines(view, scopes_of(view)))
     for i, token in enumerate(tokens):
         if token.kind is not Kind.NAME:
             continue
@@ -214,7 +214,7 @@ def _without_define(view: FileView, macro: str) -> list[Edit]:
 def _with_define(view: FileView, macro: str) -> Edit:
     """``#define MACRO`` in front of the first #include that is always compiled."""
     source = view.source
-    lines = [line for line in include_lines(view, find_scopes(view.tokens)) if line.movable]
+    lines = [line for line in include_lines(view, scopes_of(view)) if line.movable]
     offset = lines[0].start if lines else file_start(view)
     text = f"#define {macro}".encode() + source.eol_at(offset)
     return Edit(source.path, offset, offset, text, _CODE)

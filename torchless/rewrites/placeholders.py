@@ -15,7 +15,7 @@ from torchless.rewrites.dtypes import enumerator, of_constant
 from torchless.rewrites.heads import namespace_of, split_arguments
 from torchless.rewrites.include_lines import directives, guard_conditions
 from torchless.rewrites.insertion import comment_above
-from torchless.rewrites.scopes import BlockKind, Scopes, find_scopes
+from torchless.rewrites.scopes import BlockKind, Scopes, scopes_of
 from torchless.rewrites.tensor_types import qualified_first
 from torchless.text.lexer import Kind
 
@@ -55,7 +55,7 @@ def rewrite_placeholders(view: FileView, *, helper_provided: bool = False) -> li
     ``helper_provided`` says that an included header has the helper. A call whose dtype or device cannot be read off its
     options gives nothing.
     """
-    scopes = find_scopes(view.tokens)
+    scopes = scopes_of(view)
     given = helper_provided or _is_defined(view)
     helpers: list[tuple[str, Edit]] = []  # the namespace that a helper is written into, and its text
     out: list[Finding] = []

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from weakref import ref
 
+from torchless.facts.typing import FileView
 from torchless.text.lexer import CLOSERS, OPENERS, Kind, Token, match_angle
 
 
@@ -105,6 +107,18 @@ class Scopes:
                     return self.blocks[brace].open if brace >= 0 else -1
             i -= 1
         return -1
+
+
+_known: dict[int, tuple[ref[FileView], Scopes]] = {}
+
+
+def scopes_of(view: FileView) -> Scopes:
+    """The scopes of the tokens of ``view``: worked out once, and kept as long as the view is."""
+    key = id(view)
+    found = _known.get(key)
+    if found is None or found[0]() is not view:
+        found = _known[key] = (ref(view, lambda _: _known.pop(key, None)), find_scopes(view.tokens))
+    return found[1]
 
 
 def find_scopes(tokens: list[Token]) -> Scopes:
