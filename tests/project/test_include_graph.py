@@ -160,6 +160,23 @@ def test_overlay_replaces_text_and_adds_files(write_tree: WriteTree) -> None:
     assert set(edited.with_overlay({"h.h": b""}).closure_of("a.cu")) == {"a.cu", "h.h"}
 
 
+def test_what_an_overlay_leaves_as_it_is_is_not_walked_again(write_tree: WriteTree) -> None:
+    root = write_tree(
+        {"a.cu": '#include "h.h"\n', "b.cu": '#include "i.h"\n', "h.h": '#include "i.h"\n', "i.h": "int i;\n"}
+    )
+    graph = IncludeGraph(root, {"a.cu": [()], "b.cu": [()]})
+    a, b = graph.closure_of("a.cu"), graph.closure_of("b.cu")
+    same = graph.with_overlay({"i.h": b"// moved\nlong i;\n"})  # it includes what it did
+    assert same.closure_of("a.cu") is a and same.closure_of("b.cu") is b
+    other = graph.with_overlay({"h.h": b"#include <c10/x.h>\n"})
+    assert set(other.closure_of("a.cu")) == {"a.cu", "h.h", "c10/x.h"} and other.closure_of("b.cu") is b
+    assert graph.closure_of("a.cu") is a
+    # a file that was not there may be what a directive means
+    assert IncludeGraph(root, {"a.cu": [("new",)]}).with_overlay(
+        {"h.h": b'#include "j.h"\n', "new/j.h": b""}
+    ).closure_of("a.cu").keys() == {"a.cu", "h.h", "new/j.h"}
+
+
 def test_links_to_headers_give_one_name(write_tree: WriteTree) -> None:
     root = write_tree({"k/a.cu": '#include "x/h.h"\n#include "y/h.h"\n#include "alias.h"\n', "x/h.h": ""})
     (root / "y").symlink_to(root / "x")

@@ -122,8 +122,16 @@ class IncludeGraph:
         graph = IncludeGraph(self.root, self.units, {**self.overlay, **overlay}, self.further_names, self._scan)
         graph._scans = {path: scan for path, scan in self._scans.items() if path not in overlay}
         if all(self.is_file(path) for path in overlay):
+            # the files are the same: so is what a directive leads to, and all that is reached by the same directives
             graph._folders = dict(self._folders)
+            graph._found = self._found
+            turned = [path for path in overlay if graph._directives(path) != self._directives(path)]
+            graph._closures = {k: via for k, via in self._closures.items() if not any(path in via for path in turned)}
         return graph
+
+    def _directives(self, path: str) -> list[tuple[str, bool, bool]]:
+        """The include directives of a file without their places."""
+        return [(i.spelled, i.angled, i.computed) for i in self.includes(path)]
 
     def includes(self, path: str) -> tuple[Include, ...]:
         """The include directives of the file ``path``; none when it cannot be read."""
