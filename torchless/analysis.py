@@ -48,6 +48,21 @@ class Analysis:
         return Path(self.project.root)
 
     @cached_property
+    def sources(self) -> dict[str, SourceFile]:
+        """The files that were read so far, by path: those of the views, and what readers add."""
+        return {path: view.source for path, view in self.views.items()}
+
+    @cached_property
+    def parsed(self) -> dict[TuSpec, TuFacts]:
+        """The units that were parsed so far, by spec: ``tus``, and what checks add."""
+        return {tu.spec: tu for tu in self.tus}
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """Hashes of files on disk, by path, as far as somebody asked for them."""
+        return {}
+
+    @cached_property
     def functions(self) -> Mapping[str, tuple[FunctionFact, ...]]:
         """Every function that any unit saw, by qualified name, in files with and without torch."""
         found: dict[str, set[FunctionFact]] = {}

@@ -63,4 +63,4 @@ def check_runner(analysis: Analysis, options: MigrateOptions, progress: Progress
 
     if not options.cache or options.headers != "stubs":
         return run
-    return remembering(run, Cache(analysis.root, headers=options.headers), analysis.graph)
+    return remembering(run, Cache(analysis.root, headers=options.headers), analysis.graph, analysis.hashes)

@@ -55,11 +55,11 @@ class Draft:
 
 
 class Reader:
-    """Reads files of the checkout once, and hands out the same SourceFile each time."""
+    """Reads files of the checkout once in the life of an analysis, and hands out the same SourceFile each time."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._root = analysis.root
-        self._known = {path: view.source for path, view in analysis.views.items()}
+        self._known = analysis.sources
 
     def __call__(self, path: str) -> SourceFile:
         """The file at root-relative ``path``. Raises OSError as open() does."""

@@ -15,6 +15,7 @@ from torchless.facts.typing import FileView, token_at
 from torchless.model import Edit
 from torchless.plan.assemble import Assembled
 from torchless.plan.decide import Draft, Reader
+from torchless.plan.expansions import Expansions, in_full
 from torchless.plan.unseen import Suspect, suspects
 from torchless.selection import is_cpp
 from torchless.text.edits import offset_map
@@ -67,9 +68,9 @@ def prove(
 ) -> Proof:
     """Check every translation unit that sees an edit of ``drafts`` and hand the results to the units they concern."""
     doubtful = suspects(drafts, analysis.views)
-    jobs = _jobs(drafts, assembled, analysis, index, parse_many, [s.place for s in doubtful])
-    results = run_checks(jobs)
     owners = _Owners(drafts, analysis, index)
+    jobs = _jobs(drafts, assembled, analysis, index, parse_many, [s.place for s in doubtful], owners)
+    results = run_checks(jobs)
     failed: dict[str, dict[Diagnostic, list[TuSpec]]] = {}
     leaks: dict[str, set[tuple[str, ...]]] = {}
     seen: set[Place] = set()
@@ -77,7 +78,8 @@ def prove(
     unparsed: dict[str, list[str]] = {}
     for job, result in zip(jobs, results, strict=True):
         of_source = owners.of_source(job.spec.source)
-        for diagnostic in result.new_diagnostics:
+        for found in result.new_diagnostics:
+            diagnostic = in_full(found, job.edits, assembled)
             for name in owners.of_diagnostic(diagnostic, assembled, job.spec.source):
                 failed.setdefault(name, {}).setdefault(diagnostic, []).append(job.spec)
         for chain in result.torch_opened:
@@ -137,10 +139,11 @@ def _jobs(
     index: EntityIndex,
     parse_many: ParseMany,
     doubtful: Sequence[Place],
+    owners: _Owners,
 ) -> list[CheckJob]:
     edited = {path: edits for path, edits in assembled.edits.items() if is_cpp(path) and edits}
     seeing = _sources_that_see(edited, analysis, index)
-    known = {tu.spec: tu for tu in analysis.tus}
+    known = analysis.parsed
     by_source: dict[str, list[TuSpec]] = {}
     for spec in known:
         by_source.setdefault(spec.source, []).append(spec)
@@ -149,15 +152,18 @@ def _jobs(
     known.update(zip(unknown, parse_many(unknown), strict=True))
     places = _places(drafts, assembled, analysis.views)
     after = analysis.graph.with_overlay(assembled.texts)
+    expansions = Expansions(edited, assembled, index, Reader(analysis), dict(analysis.project.printed))
     standing_in = [({e.path for e in d.edits}, d.stand_ins) for d in drafts if d.stand_ins]
     jobs: list[CheckJob] = []
     for spec in specs:
         facts = known[spec]
         reached = set(after.closure_of(spec.source)) | set(analysis.graph.closure_of(spec.source))
-        edits = tuple(e for path in sorted(edited) if path in reached for e in edited[path])
         planted = (*_compiled(places, facts, index), *(p for p in doubtful if p.path in reached))
         # what a build makes of one name may differ from module to module
         created = dict(file for paths, files in standing_in if not reached.isdisjoint(paths) for file in files)
+        edits = expansions.seen(facts, reached, created.values())
+        if not (edits or planted or created or owners.of_source(spec.source)):
+            continue  # what was edited are macros that it does not expand
         printed = tuple((path, code) for path, code in analysis.project.printed if posixpath.normpath(path) in reached)
         jobs.append(CheckJob(spec, edits, facts.diagnostics, planted, tuple(sorted(created.items())), printed))
     return jobs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from torchless.facts.model import FunctionFact
 from torchless.facts.typing import FileView
@@ -171,3 +172,12 @@ class EntityIndex:
     def of_file(self, path: str) -> list[Entity]:
         """All entities of ``path``, by start."""
         return self._by_path.get(path, [])
+
+    def joined(self, entities: Iterable[Entity]) -> EntityIndex:
+        """This index and ``entities`` of other files."""
+        return EntityIndex([*(e for es in self._by_path.values() for e in es), *entities])
+
+    @cached_property
+    def macros(self) -> frozenset[bytes]:
+        """The names of all macros."""
+        return frozenset(e.name.encode("latin-1") for es in self._by_path.values() for e in es if e.kind == "macro")

@@ -20,12 +20,13 @@ from torchless.verify.types import CheckJob, CheckResult
 RunChecks = Callable[[Sequence[CheckJob]], Sequence[CheckResult]]
 
 
-def remembering(run: RunChecks, cache: Cache, graph: IncludeGraph) -> RunChecks:
+def remembering(run: RunChecks, cache: Cache, graph: IncludeGraph, hashes: dict[str, str] | None = None) -> RunChecks:
     """``run``, asked only for the jobs whose results ``cache`` does not hold. Failures are not remembered.
 
     The key of a result covers the job and the content, edits made, of every project file that the unit can reach.
+    ``hashes`` keeps those of files on disk from one call to the next.
     """
-    hashes: dict[str, str] = {}
+    hashes = {} if hashes is None else hashes
 
     def checked(jobs: Sequence[CheckJob]) -> list[CheckResult]:
         keys = [cache.full_key([_job_key(job, graph, hashes)], flags.toolchain(), [("check", _FORMAT)]) for job in jobs]
