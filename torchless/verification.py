@@ -34,7 +34,7 @@ from torchless.verify.remembered_answers import Remembered
 from torchless.verify.trace import TraceOptions
 from torchless.verify.trace.preparing import prepare
 from torchless.verify.tree import Tree
-from torchless.verify.versions import before_last_write, before_revision, changed
+from torchless.verify.versions import before_last_write, before_revision, changed, may_claim
 
 _MANY = 8  # units that are worth a precompiled header
 RUNGS = ("types", "closure", "device", "trace")
@@ -174,7 +174,9 @@ class _Rungs:
             certificate = certify(
                 self.project, module, self.closures.of, self.closures.heavy, find_compiler(), jobs, self.after
             )
-            return ladder.closure_answer(certificate, bool(set(changed(self.before, self.after)).intersection(sources)))
+            edited = set(changed(self.before, self.after)).intersection(sources)
+            claims = any(may_claim(self.before, self.after, source) for source in edited)
+            return ladder.closure_answer(certificate, claims)
 
         def device() -> Answer:
             compiler = find_compiler()

@@ -140,7 +140,8 @@ def name_of(spec: TuSpec) -> str:
 def closure_answer(certificate: Certificate, edited: bool) -> Answer:
     """The certificate as a rung: what its witnesses say, in one line, with what they found and did not see.
 
-    A module none of whose own sources was ``edited`` may be on torch as before: that is no claim that failed.
+    A module none of whose own sources was ``edited``, beyond directives that were added, may be on torch as before:
+    that is no claim that failed.
     """
     told = "; ".join(f"{w.name}: {w.verdict.value}, {w.detail}" for w in certificate.witnesses)
     evidence = few([text for w in certificate.witnesses for text in w.evidence])
@@ -150,7 +151,7 @@ def closure_answer(certificate: Certificate, edited: bool) -> Answer:
     if certificate.witnesses[0].verdict is Verdict.NOT_RUN:
         return Answer("closure", Verdict.NOT_RUN, told, evidence, unseen)
     if not edited:
-        return Answer("closure", Verdict.NOT_RUN, "none of the module's sources was edited, and it is on torch")
+        return Answer("closure", Verdict.NOT_RUN, "no code of the module's sources was edited, and it is on torch")
     return Answer("closure", Verdict.FAIL, told, evidence, unseen)
 
 

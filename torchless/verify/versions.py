@@ -64,6 +64,25 @@ def changed(before: Tree, after: Tree) -> tuple[str, ...]:
     return tuple(differing)
 
 
+def may_claim(before: Tree, after: Tree, source: str) -> bool:
+    """Whether a change of ``source`` may be meant to take torch out: not where it only adds preprocessor directives.
+
+    A header that asks its includers to opt in is the usual reason for such a line.
+    """
+    try:
+        old, new = (tree.read(source).splitlines() for tree in (before, after))
+    except OSError:
+        return True
+    left = iter(old)
+    expected = next(left, None)
+    for line in new:
+        if line == expected:
+            expected = next(left, None)
+        elif line.strip() and (not line.lstrip().startswith(b"#") or line.rstrip().endswith(b"\\")):
+            return True
+    return expected is not None
+
+
 def _git(root: Path, *arguments: str) -> bytes:
     done = _run(root, *arguments)
     if done.returncode != 0:
