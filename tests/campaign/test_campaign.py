@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from campaign_samples import commit_all, files, git, lay_out, replace_in, repository, tree_of
+from campaign_samples import NAMES, PAD, commit_all, files, git, lay_out, replace_in, repository, tree_of
 from jsonschema import Draft202012Validator
 
+from tests.api.conftest import configuration
+from torchless import workers
+from torchless.campaign.emitting import KEPT
+from torchless.campaign.model import State
+from torchless.campaign.repository import Repository
+from torchless.campaign.state import load, state_file
 from torchless.report.campaign_json import schema
+from torchless.verify.types import CheckJob, CheckResult, check_tus
 
 MODULES = ("alpha", "beta", "delta", "gamma")
+ROWS = "csrc/include/rocm_ops.hpp"
 
 
 @pytest.fixture
@@ -67,55 +77,125 @@ def test_the_series_gives_what_one_migration_writes(torchless, root: Path, tmp_p
     assert changes_of(one) == changes_of(patches[3])
 
 
-def test_a_campaign_over_weeks(torchless, root: Path, tmp_path: Path) -> None:
-    """Two batches are merged, main changes under two others, one in conflict with a hand edit; nothing is lost."""
+def test_a_plan_checks_hardly_more_than_one_migration(torchless, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module has a row in one header; a unit whose own row stays the same is not checked again for that."""
+    checked: list[CheckJob] = []
+
+    def check(jobs: Sequence[CheckJob], *arguments: object, **more: object) -> list[CheckResult]:
+        checked.extend(jobs)
+        return check_tus(jobs, *arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setenv("TORCHLESS_CACHE_DIR", str(root.parent / "cache"))
+    monkeypatch.setattr(workers, "check_tus", check)
+    assert torchless("migrate", "-j", "1", cwd=root).code == 1
+    by_one = len(checked)
+    found = batches(torchless, root)
+    assert len(found) == 5 and by_one == 2 * 2 * len(MODULES)  # a kernel and a binding, in two passes
+    assert len(checked) == by_one
+
+
+class Killed(BaseException):
+    """The run ends here, as with kill."""
+
+
+def with_sigma() -> dict[str, str]:
+    """The checkout with a sixth module, whose row is far from the others."""
+    wanted = files()
+    for path, text in list(wanted.items()):
+        if "gamma" in path:
+            wanted[path.replace("gamma", "sigma")] = text.replace("gamma", "sigma").replace("GAMMA", "SIGMA")
+    row = next(line for line in wanted[ROWS].splitlines() if line.startswith("#define GAMMA_PYBIND"))
+    wanted[ROWS] += PAD + row.replace("gamma", "sigma").replace("GAMMA", "SIGMA") + "\n"
+    names = (*NAMES, "sigma")
+    modules = {f"module_{name}": [f"pybind/{name}_pybind.cu", f"kernels/{name}.cu"] for name in names}
+    wanted["aiter/jit/optCompilerConfig.json"] = configuration(modules)
+    return wanted
+
+
+def by_hand(root: Path, branch: str, path: str, old: str, new: str) -> None:
+    """Commit a change of a file on a branch, in a work tree of its own."""
+    tree = root.parent / "hand"
+    git(root, "worktree", "add", "-q", str(tree), branch)
+    replace_in(tree, path, old, new)
+    commit_all(tree, "By hand")
+    git(root, "worktree", "remove", "--force", str(tree))
+
+
+def test_a_campaign_over_weeks(torchless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three batches are merged, main changes under two, one in conflict with a hand edit, two runs are killed."""
+    root = repository(tmp_path / "r", with_sigma())
     whole = Path(shutil.copytree(root, tmp_path / "whole"))
     assert torchless("plan", "--update", cwd=root).code == 2
     assert torchless("plan", "--write", "-j", "1", cwd=root).code == 1
     assert not git(root, "branch", "--list", "torchless/*")
     found = batches(torchless, root, "--emit", "branches", "--next", "2", "--verify", "none")
-    assert states(found) == {
-        "alpha": "emitted",
-        "beta": "emitted",
-        "delta": "planned",
-        "gamma": "planned",
-        "omega": "blocked",
-    }
+    planned = dict.fromkeys(("delta", "gamma", "sigma"), "planned")
+    assert states(found) == {"alpha": "emitted", "beta": "emitted", **planned, "omega": "blocked"}
     found = batches(torchless, root, "--emit", "branches", "--verify", "none")
     assert set(states(found).values()) == {"emitted", "blocked"}
 
-    git(root, "merge", "-q", "--squash", "torchless/module_alpha")
-    git(root, "commit", "-qm", "alpha (#1)")
-    for name, old, new in (("gamma", "    AITER_CHECK(", "    // by hand\n    AITER_CHECK("),):
-        tree = tmp_path / f"hand-{name}"
-        git(root, "worktree", "add", "-q", str(tree), f"torchless/module_{name}")
-        text = (tree / f"csrc/kernels/{name}.cu").read_text()
-        (tree / f"csrc/kernels/{name}.cu").write_text(text.replace(old, new, 1))
-        commit_all(tree, "By hand")
-        git(root, "worktree", "remove", "--force", str(tree))
-    for name in ("gamma", "delta"):
-        replace_in(root, f"csrc/kernels/{name}.cu", "<<<1, 256, 0,", "<<<2, 256, 0,")
-    commit_all(root, "Two blocks")
+    by_hand(root, "torchless/module_gamma", "csrc/kernels/gamma.cu", "gamma: sizes differ", "gamma: by hand")
+    by_hand(root, "torchless/module_delta", "csrc/kernels/delta.cu", "__global__ void", "// by hand\n__global__ void")
+    git(root, "merge", "-q", "--no-ff", "-m", "alpha (#1)", "torchless/module_alpha")
+    git(root, "merge", "-q", "--no-ff", "-m", "beta (#2)", "torchless/module_beta")
+    git(root, "merge", "-q", "--squash", "torchless/module_sigma")
+    git(root, "commit", "-qm", "sigma (#3)")
+    replace_in(root, "csrc/kernels/gamma.cu", "gamma: sizes differ", "gamma: other sizes")
+    replace_in(root, "csrc/kernels/delta.cu", "<<<1, 256, 0,", "<<<2, 256, 0,")
+    commit_all(root, "Two changes")
+    branch = {name: git(root, "rev-parse", f"torchless/module_{name}").strip() for name in ("gamma", "delta")}
+    for step in (0, 1):
+        calls = itertools.count()
+
+        def move_ref(self, *words, calls=calls, step=step, real=Repository.move_ref):
+            if next(calls) == step:
+                raise Killed
+            return real(self, *words)
+
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Repository, "move_ref", move_ref)
+            torchless("plan", "--update", "--verify", "none", "-j", "1", cwd=root)
     found = batches(torchless, root, "--update", "--verify", "none")
-    assert states(found) == {"beta": "emitted", "delta": "emitted", "gamma": "emitted", "omega": "blocked"}
-    assert found["beta"]["needs"] == []
-    for name in ("gamma", "delta"):
-        text = git(root, "show", f"torchless/module_{name}:csrc/kernels/{name}.cu")
-        assert "<<<2, 256, 0," in text and ("// by hand" in text) is (name == "gamma")
-        assert git(root, "merge-base", "main", f"torchless/module_{name}") == git(root, "rev-parse", "main")
-    for name in ("beta", "delta", "gamma"):
+    assert states(found) == {"delta": "emitted", "gamma": "stale", "omega": "blocked"}
+    campaign = load(state_file(root))
+    assert campaign is not None
+    merged = [row for row in campaign.batches if row.state is State.MERGED]
+    assert sorted(row.name for row in merged) == ["module_alpha", "module_beta", "module_sigma"]
+    assert {row.note for row in merged} == {"as it was made"}
+    # what main changed is in the new version, and what was changed by hand
+    delta = git(root, "show", "torchless/module_delta:csrc/kernels/delta.cu")
+    assert "<<<2, 256, 0," in delta and "// by hand" in delta
+    assert git(root, "merge-base", "main", "torchless/module_delta") == git(root, "rev-parse", "main")
+    assert branch["delta"] in git(root, "for-each-ref", "--format=%(objectname)", KEPT)
+    # both sides of the conflict are there
+    assert git(root, "rev-parse", "torchless/module_gamma").strip() == branch["gamma"]
+    assert "gamma: other sizes" in git(root, "show", "torchless/module_gamma.fresh:csrc/kernels/gamma.cu")
+
+    tree = tmp_path / "settled"
+    git(root, "worktree", "add", "-q", str(tree), "torchless/module_gamma")
+    git(tree, "merge", "-q", "torchless/module_gamma.fresh", check=False)
+    git(tree, "checkout", "-q", "--theirs", "csrc/kernels/gamma.cu")
+    replace_in(tree, "csrc/kernels/gamma.cu", "gamma: other sizes", "gamma: other sizes by hand")
+    commit_all(tree, "Both")
+    git(root, "worktree", "remove", "--force", str(tree))
+    found = batches(torchless, root, "--update", "--verify", "none")
+    assert states(found) == {"delta": "emitted", "gamma": "emitted", "omega": "blocked"}
+    assert not git(root, "branch", "--list", "torchless/*.fresh")
+    for name in ("delta", "gamma"):
         git(root, "merge", "-q", "--no-edit", f"torchless/module_{name}")
     done = torchless("plan", "--update", "-j", "1", cwd=root)
-    assert b"module_omega" in done.out and b"merged: module_alpha, module_beta, module_delta, module_gamma" in done.out
-    # the end is what one migration of the tree of today would be, and the hand edit
-    for name in ("gamma", "delta"):
-        replace_in(whole, f"csrc/kernels/{name}.cu", "<<<1, 256, 0,", "<<<2, 256, 0,")
-    commit_all(whole, "Two blocks")
+    names = ", ".join(f"module_{name}" for name in ("alpha", "beta", "delta", "gamma", "sigma"))
+    assert b"module_omega" in done.out and f"merged: {names}".encode() in done.out
+    # the end is what one migration of the tree of today would be, and the hand edits
+    replace_in(whole, "csrc/kernels/gamma.cu", "gamma: sizes differ", "gamma: other sizes")
+    replace_in(whole, "csrc/kernels/delta.cu", "<<<1, 256, 0,", "<<<2, 256, 0,")
+    commit_all(whole, "Two changes")
     assert torchless("migrate", "--write", "-j", "1", cwd=whole).code == 1
-    replace_in(whole, "csrc/kernels/gamma.cu", "    AITER_CHECK(out.n", "    // by hand\n    AITER_CHECK(out.n")
+    replace_in(whole, "csrc/kernels/gamma.cu", "gamma: other sizes", "gamma: other sizes by hand")
+    replace_in(whole, "csrc/kernels/delta.cu", "__global__ void", "// by hand\n__global__ void")
     assert tree_of(root, "HEAD") == tree_of(whole, commit_all(whole, "whole"))
     said = torchless("report", "-j", "1", "--output-format", "json", cwd=root)
-    assert said.code == 1 and json.loads(said.out)["places"]["free of torch"] == 4
+    assert said.code == 1 and json.loads(said.out)["places"]["free of torch"] == 5
 
 
 def test_a_shared_header_goes_first_and_limits_hold(torchless, tmp_path: Path) -> None:

@@ -64,6 +64,12 @@ def test_one_module_a_batch_and_shared_headers_apart() -> None:
     }
 
 
+def test_a_header_that_takes_its_includers_along_is_a_shared_one() -> None:
+    """The unit is called by its header, and edits sources that ask for what it gave everybody."""
+    along = unit("inc/opt.h", "inc/opt.h", "a.cu", "b.cu")
+    assert names([A, along, HEADER]) == {"m_a": ["a"], SHARED: ["inc/h.h:f", "inc/opt.h"]}
+
+
 def test_modules_that_a_unit_ties_together() -> None:
     assert names([A, B, BOTH]) == {"m_a": ["a"], "m_b+1": ["b", "m_b+1"]}
     chain = [unit(f"u{n}", f"u{n}.cu", modules=(f"m{n}", f"m{n + 1}")) for n in (3, 1, 2)]

@@ -53,8 +53,9 @@ def grouped(
 
 
 def is_shared(unit: Unit) -> bool:
-    """Whether a unit lives in headers that no module owns: others build upon it."""
-    return not unit.modules and all(is_header(path) for path in _own_files(unit))
+    """Whether a unit lives in headers that no module owns, with what its includers need: others build upon it."""
+    own_name = unit.name.partition(":")[0]
+    return not unit.modules and (is_header(own_name) or all(is_header(path) for path in _own_files(unit)))
 
 
 def over(units: Sequence[Unit], limits: Limits, size: Sized) -> tuple[str, ...]:
