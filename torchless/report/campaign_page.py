@@ -40,6 +40,7 @@ _STATES = {
     State.MERGED: "free",
 }
 _WIDE, _HIGH = 640, 160
+_NAMED = 4
 
 
 def page(standing: Standing) -> str:
@@ -53,15 +54,34 @@ def _body(standing: Standing) -> Iterator[str]:
     base = f"; at {escape(standing.base[:12])}" if standing.base else ""
     yield f'<p class="muted">torchless {escape(__version__)}{base}</p></div>'
     yield '<button id="theme" type="button">dark or light</button></header>'
+    yield f'<p class="about">{escape(_about(standing))}</p>'
     yield f'<p class="headline">{escape(headline(standing))}.</p>'
     yield from _bar(standing)
-    yield f'<p class="next"><strong>Next:</strong> {escape(next_step(standing))}</p>'
+    yield from _next(standing)
     yield from _reasons(standing)
     yield from _modules(standing)
     yield from _batches(standing)
     yield from _constructs(standing.constructs)
     yield from _headers(standing)
     yield from _burndown(standing.history)
+
+
+def _about(standing: Standing) -> str:
+    """What a reader has to know who has not seen any of it before."""
+    lines = max((line.lines for line in standing.headers), default=0)
+    weight = f", up to {lines:,} lines each time" if lines else ""
+    return (
+        "A module is C++ that is compiled on each user's machine and that Python loads. Those that name a torch tensor"
+        f" have the compiler read the headers of torch{weight}. Each module is moved to plain structs in a batch: one"
+        " pull request, made and checked by torchless. A module is through when none of its sources reads torch."
+    )
+
+
+def _next(standing: Standing) -> Iterator[str]:
+    batch = standing.next
+    words, _, command = next_step(standing).partition("; ")
+    more = f"<br><code>{escape(command)}</code>" if batch is not None else ""
+    yield f'<p class="next"><strong>Next:</strong> {escape(words)}{more}</p>'
 
 
 def _bar(standing: Standing) -> Iterator[str]:
@@ -85,29 +105,44 @@ def _reasons(standing: Standing) -> Iterator[str]:
     if not standing.reasons:
         yield "<p>Nothing is.</p>"
         return
-    heads = ("code", "what blocks", "batches", "places", "such as", "what a person would do")
+    yield '<p class="muted">Nothing of these is guessed at: a person decides, and the next run takes it from there.</p>'
+    heads = ("code", "what blocks", "batches", "places", "such as", "what a person would do", "where")
     yield _table("reasons", heads, numeric={"batches", "places"})
     for reason in standing.reasons:
         names = ", ".join(reason.batches)
         yield f'<tr><td class="mono">{escape(reason.code)}</td><td>{escape(reason.name)}</td>'
-        yield f'<td class="n" title="{escape(names)}">{len(reason.batches)}</td><td class="n">{reason.places}</td>'
-        yield f"<td>{escape(reason.message)}</td><td>{escape(reason.help)}</td></tr>"
+        yield f'<td class="n">{len(reason.batches)}</td><td class="n">{reason.places}</td>'
+        yield f"<td>{escape(reason.message)}</td><td>{escape(reason.help)}</td>"
+        yield f'<td class="mono" title="{escape(names)}">{escape(_few(reason.batches))}</td></tr>'
     yield "</tbody></table></div>"
 
 
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _modules(standing: Standing) -> Iterator[str]:
-    yield "<h2>Modules</h2>"
+    through = [line.name for line in standing.modules if line.place is Place.FREE]
+    yield "<h2>Modules that are not through</h2>"
     yield _table("modules", ("module", "place", "batch", "why"))
     for line in standing.modules:
+        if line.place is Place.FREE:
+            continue
         yield f'<tr><th scope="row" class="mono">{escape(line.name)}</th>'
         yield f'<td><i class="{_KIND[line.place]}"></i>{escape(line.place.value)}</td>'
         yield f'<td class="mono">{escape(line.batch)}</td><td>{escape(line.why)}</td></tr>'
     yield "</tbody></table></div>"
+    if through:
+        yield f"<details><summary>{plural(len(through), 'module')} free of torch</summary>"
+        yield f'<p class="mono">{escape(", ".join(through))}</p></details>'
 
 
 def _batches(standing: Standing) -> Iterator[str]:
     merged = [row for row in standing.campaign.batches if row.state is State.MERGED]
     yield "<h2>Batches</h2>"
+    yield '<p class="muted">One pull request each, in the order to make them: what saves most for each changed line'
+    yield "comes first. The gain is in preprocessed lines that compilers no longer read.</p>"
     yield _table("batches", HEADS, numeric={"#", "units", "files", "lines"})
     for batch in standing.plan.batches:
         state = state_of(batch, standing.campaign)
