@@ -5,6 +5,8 @@ The version now is what is on disk; the one before is a git revision, or what wa
 
 from __future__ import annotations
 
+import hashlib
+import posixpath
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +23,7 @@ from torchless.index import open_index
 from torchless.options import Progress
 from torchless.project.discover import ProjectError, load, locate
 from torchless.project.model import Module, Project
+from torchless.project.modules import SOURCE_SUFFIXES, entry_spans
 from torchless.selection import SelectionError, select
 from torchless.text import writer
 from torchless.verify import ladder
@@ -156,11 +159,33 @@ class _Rungs:
         pch = prepare_pch(self.options.arches[0], default_folder(), jobs=jobs, build_missing=many)
         return parse_many(specs, self.after.root, overlays=self.after.overlay, pch=pch, jobs=jobs)
 
+    def _added(self, module: Module) -> tuple[TuSpec, ...]:
+        """The device passes of sources of ``module`` that are only in the new version: its description names them,
+        or lists the folder of its other sources."""
+        new = [p for p in self.after.overlay if p.endswith(SOURCE_SUFFIXES) and p not in self.project.sources]
+        if not new or not module.sources or module.entry_start < 0:
+            return ()
+        config = self.after.read(self.project.config_path)
+        entry = next((config[start:end] for name, start, end in entry_spans(config) if name == module.name), b"")
+
+        def is_named(path: str) -> bool:
+            return posixpath.basename(path).encode() in entry
+
+        folders = {posixpath.dirname(source) for source in module.sources if not is_named(source)}
+        like = [spec for spec in self.closures.specs(module.sources[-1]) if spec.device]
+        return tuple(
+            replace(spec, source=path)
+            for path in sorted(new)
+            if is_named(path) or posixpath.dirname(path) in folders
+            for spec in like
+        )
+
     def of(self, module: Module, touched: Iterable[str]) -> list[Answer]:
         """What each rung says of ``module``; only sources that the change touches are compared."""
         sources = [s for s in module.sources if s in touched]
         specs = tuple(spec for s in sources for spec in self.closures.specs(s))
-        versions = ladder.Versions(self.before, self.after, specs)
+        added = self._added(module)
+        versions = ladder.Versions(self.before, self.after, specs, added)
         jobs = self.options.jobs or default_jobs()
         # an installed torch or ROCm may change without a trace in a key
         remembered = Remembered(self.closures.graph, self.options.cache and self.options.headers == "stubs")
@@ -180,7 +205,8 @@ class _Rungs:
 
         def device() -> Answer:
             compiler = find_compiler()
-            how = f"{compiler} {self.options.headers} {self.options.arches}"
+            texts = b"\0".join(self.after.overlay[spec.source] for spec in added)
+            how = f"{compiler} {self.options.headers} {self.options.arches} {hashlib.sha256(texts).hexdigest()}"
             wide = ladder.for_arches(versions, self.options.arches)
             keep = remembered.code(f"{compiler}")
             return remembered(

@@ -9,9 +9,11 @@ import pytest
 
 from tests.api.test_fusing import COMBINATIONS, checkout
 from torchless.api import MigrateOptions, MigrateResult, migrate
+from torchless.backing_out import migrate_verified
 from torchless.facts.model import TuSpec
 from torchless.model import UnitStatus
 from torchless.text.writer import undo, write_files
+from torchless.verify.answer import Verdict
 from torchless.verify.compilers import find_compiler
 from torchless.verify.device_code import compile_as_they_are
 from torchless.verify.emitted import emitted, host_symbols
@@ -105,6 +107,16 @@ def test_a_source_of_two_modules_keeps_its_kernels(tmp_path: Path) -> None:
     result = run(root)
     assert result.changes == {}
     assert ["module_too is built of some of its sources as well" in f.message for f in result.findings] == [True]
+
+
+@pytest.mark.clang
+def test_the_rung_for_device_code_follows_a_kernel_to_its_new_source(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    options = MigrateOptions((".",), select=("TL64",), jobs=2, cache=False, unsafe=True)
+    result = migrate_verified(options, ("device",), root, lambda stage, done, total: None)
+    assert [u.status for u in result.units] == [UnitStatus.MIGRATED]
+    ((answer,),) = [module.answers for module in result.verified]
+    assert answer.verdict is Verdict.PASS and "1 of them in another unit than before" in answer.detail
 
 
 @pytest.mark.clang

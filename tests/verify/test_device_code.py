@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,30 @@ def test_the_code_of_a_unit_is_made_once(tmp_path: Path, monkeypatch: pytest.Mon
     both = Versions(Tree(tmp_path), Tree(tmp_path, {"a.cu": KERNEL}), specs)
     assert device(both, find_compiler(), "stubs", 1, forgetful).verdict is Verdict.PASS
     assert made.count(("a.cu", True)) == 3
+
+
+SHARED = b"""#include <hip/hip_runtime.h>
+template <typename T> __global__ void fill(T* out) { out[0] = 1; }
+"""
+STARTS = SHARED + b"void start(float* out) { fill<float><<<1, 1>>>(out); }\n"
+HAS = SHARED + b"template __global__ void fill<float>(float*);\n"
+EXTERN = SHARED + b"extern template __global__ void fill<float>(float*);\n" + STARTS.removeprefix(SHARED)
+HIDDEN = SHARED + b"#if !defined(__HIP_DEVICE_COMPILE__)\n" + STARTS.removeprefix(SHARED) + b"#endif\n"
+
+
+@pytest.mark.clang
+@pytest.mark.parametrize(
+    ("new", "added", "verdict"),
+    [
+        (EXTERN, HAS, Verdict.PASS),
+        (EXTERN, HAS.replace(b"= 1;", b"= 2;"), Verdict.FAIL),  # another kernel under the same name
+        (EXTERN, b"", Verdict.FAIL),
+        (HIDDEN, HAS, Verdict.FAIL),  # the first source starts it from device code that has it no more
+    ],
+)
+def test_a_kernel_may_move_to_another_source(tmp_path: Path, new: bytes, added: bytes, verdict: Verdict) -> None:
+    both = versions(tmp_path, STARTS, new, {"csrc/new.cu": added})
+    both = replace(both, added=(TuSpec("csrc/new.cu", ("csrc",), device=True),))
+    answer = device(both, find_compiler(), "stubs", 2)
+    assert answer.verdict is verdict, answer
+    assert ("1 of them in another unit than before" in answer.detail) == (verdict is Verdict.PASS)

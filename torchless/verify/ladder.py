@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,16 @@ from torchless.facts.pool import run_all
 from torchless.verify.answer import Answer, Verdict, few
 from torchless.verify.certificate import Certificate
 from torchless.verify.compilers import Compiler
-from torchless.verify.device_code import DeviceCode, Difference, Keep, compare, compile_device, made_anew
+from torchless.verify.device_code import (
+    DeviceCode,
+    Difference,
+    Keep,
+    compare,
+    compile_as_they_are,
+    compile_device,
+    made_anew,
+)
+from torchless.verify.emitted import host_symbols
 from torchless.verify.tree import Tree
 from torchless.verify.types import kind_of
 
@@ -24,11 +33,15 @@ _ERROR = 3
 
 @dataclass(frozen=True)
 class Versions:
-    """Two versions of a checkout, and the ways in which the sources in question are built."""
+    """Two versions of a checkout, and the ways in which the sources in question are built.
+
+    ``added`` are the device passes of sources that only the new version has.
+    """
 
     before: Tree
     after: Tree
     specs: tuple[TuSpec, ...]
+    added: tuple[TuSpec, ...] = ()
 
 
 def timed(rung: Callable[[], Answer]) -> Answer:
@@ -93,13 +106,50 @@ def device(versions: Versions, compiler: Compiler | None, headers: str, jobs: in
     if not specs:
         return Answer("device", Verdict.NOT_RUN, "the module has no source of its own")
     old, new = compile_device(compiler, versions.before, versions.after, specs, headers, jobs, keep)
+    added = compile_as_they_are(compiler, versions.after, versions.added, headers, jobs)
+    moved = _moved(old, new, added, lambda spec: _registered(compiler, versions.after, spec, headers))
     return judge_device(
-        old, new, f"{compiler.version} -O3 over {'stub' if headers == 'stubs' else 'installed'} headers"
+        old, new, f"{compiler.version} -O3 over {'stub' if headers == 'stubs' else 'installed'} headers", moved
     )
 
 
-def judge_device(before: Sequence[DeviceCode], after: Sequence[DeviceCode], how: str) -> Answer:
-    """What two compilations of the same units say; ``how`` names compiler, flags and headers."""
+def _registered(compiler: Compiler, tree: Tree, spec: TuSpec, headers: str) -> frozenset[str]:
+    """The kernels that the host pass beside the device pass ``spec`` starts from its own device code."""
+    with tree.vfs() as overlay:
+        return host_symbols(compiler, tree, replace(spec, device=False), headers, overlay).kernels
+
+
+def _moved(
+    before: Sequence[DeviceCode],
+    after: Sequence[DeviceCode],
+    added: Sequence[DeviceCode],
+    registered: Callable[[TuSpec], frozenset[str]],
+) -> frozenset[tuple[TuSpec, str]]:
+    """(unit, function) of what one unit lost or got and another one of the module has, or had, with the same code.
+
+    Of a kernel that counts only where the host passes agree: who lost it does not start it from there any more.
+    """
+    out: set[tuple[TuSpec, str]] = set()
+    for old, new in zip(before, after, strict=True):
+        if old.problem or new.problem:
+            continue
+        lost = [old.functions[n] for n in sorted(old.functions.keys() - new.functions.keys())]
+        got = [new.functions[n] for n in sorted(new.functions.keys() - old.functions.keys())]
+        lost = [f for f in lost if any(o.functions.get(f.name) == f for o in (*after, *added) if o is not new)]
+        got = [f for f in got if any(o.functions.get(f.name) == f for o in before if o is not old)]
+        kernels = registered(new.spec) if any(f.is_kernel for f in (*lost, *got)) else frozenset()
+        out |= {(new.spec, f.name) for f in lost if not f.is_kernel or f.name not in kernels}
+        out |= {(new.spec, f.name) for f in got if not f.is_kernel or f.name in kernels}
+    return frozenset(out)
+
+
+def judge_device(
+    before: Sequence[DeviceCode], after: Sequence[DeviceCode], how: str, moved: Collection[tuple[TuSpec, str]] = ()
+) -> Answer:
+    """What two compilations of the same units say; ``how`` names compiler, flags and headers.
+
+    ``moved`` are functions, by unit, of which another unit has the code.
+    """
     unseen: list[str] = []
     wrong: list[str] = []
     typed: list[str] = []
@@ -110,7 +160,7 @@ def judge_device(before: Sequence[DeviceCode], after: Sequence[DeviceCode], how:
         elif new.problem:
             wrong.append(f"{name_of(new.spec)}: no longer compiles: {new.problem}")
         else:
-            differences = compare(old.functions, new.functions)
+            differences = [d for d in compare(old.functions, new.functions) if (new.spec, d.function) not in moved]
             wrong += [_told(old.spec, d) for d in differences if not d.element_type]
             typed += [_told(old.spec, d) for d in differences if d.element_type]
             mine = {f.name for f in old.functions.values() if f.is_kernel}
@@ -123,6 +173,8 @@ def judge_device(before: Sequence[DeviceCode], after: Sequence[DeviceCode], how:
     if not kernels:
         return Answer("device", Verdict.NOT_RUN, f"no kernel in these sources ({how})", unseen=few(unseen))
     detail = f"{identical} of {kernels} kernels identical ({how})"
+    if moved:
+        detail += f", {len({name for _, name in moved})} of them in another unit than before"
     if typed:
         detail += f", {len(typed)} functions differ by their element type's own code"
     return Answer("device", Verdict.PASS, detail, few(typed), few(unseen))
@@ -158,4 +210,5 @@ def closure_answer(certificate: Certificate, edited: bool) -> Answer:
 def for_arches(versions: Versions, arches: Sequence[str]) -> Versions:
     """``versions`` with every device pass once for each of ``arches``."""
     specs = [replace(spec, arch=arch) for spec in versions.specs for arch in arches if spec.device]
-    return replace(versions, specs=(*(s for s in versions.specs if not s.device), *specs))
+    added = tuple(replace(spec, arch=arch) for spec in versions.added for arch in arches)
+    return replace(versions, specs=(*(s for s in versions.specs if not s.device), *specs), added=added)
