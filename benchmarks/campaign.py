@@ -57,8 +57,8 @@ class Run:
             raise SystemExit(f"torchless {' '.join(words)}: {done.returncode}\n{done.stderr}")
         return done
 
-    def planned(self, folder: Path, *words: str) -> list[dict[str, Any]]:
-        """The batches of a plan that emits them."""
+    def planned(self, folder: Path, *words: str, rungs: str = "none") -> list[dict[str, Any]]:
+        """The batches of a plan that emits them, with what ``rungs`` say of each in its body."""
         done = self.torchless(
             f"plan --emit {words[0]}",
             folder,
@@ -68,7 +68,7 @@ class Run:
             "--emit",
             words[0],
             "--verify",
-            self.rungs,
+            rungs,
             "--output-format",
             "json",
         )
@@ -104,7 +104,8 @@ def main() -> int:
     parser.add_argument("work", type=Path)
     parser.add_argument("--path", action="append", default=[])
     parser.add_argument("--unsafe", action="store_true")
-    parser.add_argument("--rungs", default="types,closure")
+    parser.add_argument("--rungs", default="types,closure", help="none leaves check and verify out")
+    parser.add_argument("--bodies", action="store_true", help="let the bodies of the patches say what the rungs say")
     asked = parser.parse_args()
     selected = [*(asked.path or ["csrc", "gradlib"]), *(["--unsafe"] if asked.unsafe else [])]
     work = asked.work.resolve()
@@ -117,7 +118,7 @@ def main() -> int:
     out = work / "out"
     for patch in out.glob("*.patch"):
         patch.unlink()
-    batches = run.planned(tree, "patches", str(out))
+    batches = run.planned(tree, "patches", str(out), rungs=asked.rungs if asked.bodies else "none")
     ready = [batch for batch in batches if batch["state"] != "blocked"]
     patches = {batch["name"]: out / batch["place"] for batch in ready}
     branches = {batch["name"]: batch["place"] for batch in run.planned(run.tree(), "branches") if batch["place"]}
@@ -140,15 +141,19 @@ def main() -> int:
             made = applied(run.tree(), [patches[name]])
             alone = "the same tree" if made == git(tree, "rev-parse", f"{tip}^{{tree}}") else made
             holds &= alone == "the same tree"
+        new = rungs = "not run"
         git(run.tree(), "checkout", "-q", "-f", "--detach", tip)
-        since = f"{tip}~1"
-        checked = run.torchless("check --since", tree, "check", "--since", since, *(asked.path or ["csrc", "gradlib"]))
-        new = f"{len(checked.stdout.splitlines())} lines" if checked.returncode else "nothing new"
-        named = [word for module in batch["modules"] for word in ("--module", module)]
-        words = ("verify", *named, "--since", since, "--rungs", run.rungs, "--output-format", "json")
-        verified = run.torchless("verify", tree, *words)
-        rungs = said(json.loads(verified.stdout))
-        holds &= not checked.returncode and not verified.returncode
+        if asked.rungs != "none":
+            since = f"{tip}~1"
+            checked = run.torchless(
+                "check --since", tree, "check", "--since", since, *(asked.path or ["csrc", "gradlib"])
+            )
+            new = f"{len(checked.stdout.splitlines())} lines" if checked.returncode else "nothing new"
+            named = [word for module in batch["modules"] for word in ("--module", module)]
+            words = ("verify", *named, "--since", since, "--rungs", run.rungs, "--output-format", "json")
+            verified = run.torchless("verify", tree, *words)
+            rungs = said(json.loads(verified.stdout))
+            holds &= not checked.returncode and not verified.returncode
         print(
             f"| {batch['number']} | {name} | {batch['tier']} | {len(batch['files'])} | {batch['lines']} |"
             f" {', '.join(batch['needs']) or '-'} | {alone} | {new} | {rungs} |",
