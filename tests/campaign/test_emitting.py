@@ -9,11 +9,12 @@ import pytest
 from campaign_samples import commit_all, emit, git, plan_of, replace_in, repository
 
 from torchless.campaign.emitting import How
-from torchless.campaign.model import State
+from torchless.campaign.model import Batch, State
 from torchless.campaign.repository import RepositoryError, open_repository
 from torchless.campaign.trees import Trees, refuse_dirty
 from torchless.errors import UsageError
-from torchless.report.campaign_letter import Letter, check_letter
+from torchless.model import Unit, UnitStatus
+from torchless.report.campaign_letter import Letter, Told, check_letter, message
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 41))
 ONE = ("one", {"csrc/a.txt": ("line 3\n", "LINE 3\n"), "csrc/shared.txt": ("line 10\n", "LINE 10\n")})
@@ -325,3 +326,10 @@ def test_trees_are_made_once(root: Path) -> None:
     trees = Trees(open_repository(root), three(root), git(root, "rev-parse", "HEAD").strip())
     trees.check()
     assert trees.of({}) == git(root, "rev-parse", "HEAD^{tree}").strip()
+
+
+def test_the_body_of_a_batch_without_entry_points_promises_no_structs() -> None:
+    batch = Batch("shared-headers", 1, (Unit("inc/h.h", (), (), ("inc/h.h",), UnitStatus.MIGRATED),), 2, ("inc/h.h",))
+    text = message(batch, Letter(), Told(None, "Formatting: nothing.", "torchless plan"))
+    assert text.startswith("[shared-headers] Take torch out\n")
+    assert "Takes torch out of `inc/h.h`, and so out of what reads them." in text and "plain structs" not in text

@@ -110,7 +110,7 @@ def test_a_stale_batch_is_made_again_and_keeps_hand_edits(root: Path) -> None:
     assert "LINE TWENTY\n" in text and "line thirty\n" in text
     assert states(now)["c"] == "emitted" and now.row("c").note == "hand edits are kept"  # type: ignore[union-attr]
     subjects = git(root, "log", "--format=%s", "main..torchless/c").splitlines()
-    assert subjects == ["By hand", "[c] Take torch out of its launchers"]
+    assert subjects == ["By hand", "[c] Take torch out"]
     assert git(root, "for-each-ref", "--format=%(objectname)", KEPT).split() == [hand]
     # and again, with the hand edits of before in it
     on_main(root, "csrc/c.txt", "line twenty\n", "line 2O\n")
@@ -221,7 +221,7 @@ def test_p45_a_move_is_a_commit_of_its_own(root: Path) -> None:
     on_main(root, "csrc/c.txt", "line 20\n", "line twenty\n")
     emit(root, plan_of(root, A, B, ("c", {"csrc/c.txt": ("line twenty\n", "LINE TWENTY\n")}), needs=NEEDS), BRANCHES)
     subjects = git(root, "log", "--format=%s", "main..torchless/c").splitlines()
-    assert subjects == ["Move and edit", "[c] Move 1 file", "[c] Take torch out of its launchers"]
+    assert subjects == ["Move and edit", "[c] Move 1 file", "[c] Take torch out"]
     moved = git(root, "show", "-M", "--raw", "--format=", "torchless/c~1")
     assert "R100" in moved and moved.count("\n") == 1
     edited = git(root, "show", "-M", "--raw", "--format=", "torchless/c")

@@ -18,7 +18,7 @@ from torchless.model import Tier
 from torchless.report.verified import markdown_of
 from torchless.report.wording import one_line, place, plural
 
-TITLE = "[{module}] Take torch out of its launchers"
+TITLE = "[{module}] Take torch out"
 """The default template; FIELDS are what it may name."""
 FIELDS = ("module", "batch", "number", "units", "files", "lines")
 _SHOWN = 12
@@ -125,8 +125,12 @@ def _body(batch: Batch, told: Told) -> Iterator[str]:
 def _what(batch: Batch) -> Iterator[str]:
     """What and why, in three lines."""
     points = [name for unit in batch.units for name in unit.entry_points]
-    named = _few([f"`{name}`" for name in points], 6) if points else _few([f"`{p}`" for p in batch.files], 6)
-    yield f"Takes torch out of {named}: plain structs cross the border to Python instead of tensors."
+    if points:
+        named = _few([f"`{name}`" for name in points], 6)
+        yield f"Takes torch out of {named}: plain structs cross the border to Python instead of tensors."
+    else:
+        named = _few([f"`{path}`" for path in batch.files], 6)
+        yield f"Takes torch out of {named}, and so out of what reads them."
     yield "Why: every translation unit that names a tensor parses the headers of torch again, on each user's machine."
     tier = "every edit is in the tier safe" if batch.tier is Tier.SAFE else "some edits may shift the meaning (unsafe)"
     needs = f"needs {_few([f'`{name}`' for name in batch.needs], 6)} first" if batch.needs else "stands alone"
