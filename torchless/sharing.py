@@ -19,7 +19,15 @@ from torchless.options import MigrateOptions, Progress
 from torchless.project.model import Module
 from torchless.rewrites.passes.guard import instantiations
 from torchless.rewrites.passes.need import kernel_names
-from torchless.rewrites.shared_kernels.texts import SUFFIX, declaration_edit, kernel_name, source_edits, unit_text
+from torchless.rewrites.shared_kernels.texts import (
+    HEADER_SUFFIX,
+    SUFFIX,
+    declaration_edit,
+    header_text,
+    kernel_name,
+    source_edits,
+    unit_text,
+)
 from torchless.selection import asked_by_name
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
     from torchless.api import MigrateResult
 
 SHARED, REFUSED = "TL640", "TL641"
+MOST_IN_PLACE = 3
+"""More kernels than that are declared in a header of their own."""
 FEWEST = 5
 """In fewer sources a kernel is left alone: one more source to parse would cost what it saves."""
 
@@ -115,7 +125,7 @@ def _groups(bench: Bench, looked: Sequence[_Looked]) -> Iterator[_Group | Findin
     files = {one.path: one.reached for one in looked}
     groups: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
     for name, paths in having.items():
-        spelled = instantiations([name])
+        spelled = instantiations([name]) if name.startswith("void ") else f"{name} is no instance of a template"
         if isinstance(spelled, str):
             yield _refused(paths[0], spelled)
             continue
@@ -142,12 +152,16 @@ def _draft(bench: Bench, module: Module, group: _Group, taken: set[str]) -> Draf
         return f"{others[0]} is built of some of its sources as well"
     names = {kernel_name(kernel) for kernel in group.kernels}
     stem = names.pop() if len(names) == 1 else Path(group.header).stem
-    new = posixpath.join(posixpath.dirname(first), stem + SUFFIX)
-    if new in taken or new in bench.overlay or (bench.context.root / new).exists():
-        return f"{new} is there already"
+    folder = posixpath.dirname(first)
+    new = posixpath.join(folder, stem + SUFFIX)
+    in_header = len(group.kernels) > MOST_IN_PLACE and all(posixpath.dirname(p) == folder for p in group.sources)
+    header = posixpath.join(folder, stem + HEADER_SUFFIX) if in_header else ""
+    for path in filter(None, (new, header)):
+        if path in taken or path in bench.overlay or (bench.context.root / path).exists():
+            return f"{path} is there already"
     edits: dict[str, list[Edit]] = {}
     for path in group.sources:
-        edit = declaration_edit(SourceFile(path, bench.read(path)), group.kernels, SHARED)
+        edit = declaration_edit(SourceFile(path, bench.read(path)), group.kernels, SHARED, posixpath.basename(header))
         if edit is None:
             return f"{path} has no place for a declaration behind its includes"
         edits[path] = [edit]
@@ -162,14 +176,18 @@ def _draft(bench: Bench, module: Module, group: _Group, taken: set[str]) -> Draf
     texts = {path: apply(bench.read(path), made) for path, made in edits.items()}
     problem = ""
     for includes in _includes(bench, group, new):
-        unit = unit_text(SourceFile(first, bench.read(first)), includes, group.kernels)
-        problem = _unlike(bench, group, new, {**texts, new: unit})
+        like = SourceFile(first, bench.read(first))
+        created = {new: unit_text(like, includes, group.kernels)}
+        if header:
+            created[header] = header_text(like, includes, group.kernels)
+            created[new] = unit_text(like, [f'"{posixpath.basename(header)}"'], group.kernels)
+        problem = _unlike(bench, group, new, {**texts, **created})
         if not problem:
             message = (
                 f"{len(group.sources)} sources of {module.name} compile {_listed(group.names)}: {new} does it for all"
             )
             finding = Finding(SHARED, message, first, edits[first][0].start, edits[first][0].start, Tier.UNSAFE)
-            return Draft(f"{SHARED} {new}", (module.name,), finding, edits, {new: unit})
+            return Draft(f"{SHARED} {new}", (module.name,), finding, edits, created)
     return problem
 
 
@@ -179,7 +197,7 @@ def _listed(names: frozenset[str]) -> str:
 
 
 def _includes(bench: Bench, group: _Group, new: str) -> Iterator[tuple[str, ...]]:
-    """What the new source may include: the header of the kernels, or what all sources include."""
+    """What the new source may include: the header of the kernels, what all sources include, or what the first does."""
     for folder in (posixpath.dirname(new), *bench.specs(group.sources[0])[1].include_dirs):
         if group.header.startswith(f"{folder}/"):
             yield (f'"{group.header[len(folder) + 1 :]}"',)
@@ -191,6 +209,8 @@ def _includes(bench: Bench, group: _Group, new: str) -> Iterator[tuple[str, ...]
     common = tuple(text for text in spelled[0] if all(text in other for other in spelled))
     if common:
         yield common
+    if common != tuple(spelled[0]):
+        yield tuple(spelled[0])
 
 
 def _unlike(bench: Bench, group: _Group, new: str, texts: Mapping[str, bytes]) -> str:

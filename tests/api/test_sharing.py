@@ -126,3 +126,22 @@ def test_it_composes_with_one_unit_for_the_host(tmp_path: Path) -> None:
     result = run(root, select=("TL6",))
     assert [u.name.partition(" ")[0] for u in result.units if u.edits] == ["TL630"]
     assert NEW not in result.changes
+
+
+@pytest.mark.clang
+@pytest.mark.parametrize("code", ["TL63", "TL64"])
+def test_each_goes_with_the_main_job_in_one_run_and_does_nothing_the_second_time(mini_aiter: Path, code: str) -> None:
+    config = mini_aiter / CONFIG
+    entries = json.loads(config.read_text())
+    core = (mini_aiter / "aiter/jit/core.py").read_bytes()
+    root = checkout(mini_aiter)
+    (root / "aiter/jit/core.py").write_bytes(core)
+    config.write_text(json.dumps({**entries, **json.loads(config.read_text())}))
+    select = ("TL1", "TL2", "TL3", "TL40", "TL49", "TL5", "TL7", code)
+    options = MigrateOptions((".",), select=select, unsafe=True, jobs=2, cache=False)
+    result = migrate(options, root, lambda stage, done, total: None)
+    statuses = {u.name.partition(" ")[0]: u.status for u in result.units}
+    assert statuses["module_scale"] is UnitStatus.MIGRATED
+    assert statuses[f"{code}0"] is UnitStatus.MIGRATED
+    write_files(root, result.changes)
+    assert migrate(options, root, lambda stage, done, total: None).changes == {}

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from torchless.project.model import Module
-from torchless.rewrites.shared_kernels.texts import declaration_edit, kernel_name, source_edits, unit_text
+from torchless.rewrites.shared_kernels.texts import (
+    declaration_edit,
+    header_text,
+    kernel_name,
+    source_edits,
+    unit_text,
+)
 from torchless.text.edits import apply
 from torchless.text.source import SourceFile
 
@@ -23,7 +29,9 @@ def test_the_name_of_a_template(spelled: str, name: str) -> None:
 
 
 def test_the_new_source_keeps_the_licence_and_the_line_ends() -> None:
-    like = SourceFile("a.cu", b"// A licence.\r\n// Of two lines.\r\n#include <a.h>\r\nint a;\r\n")
+    like = SourceFile(
+        "a.cu", b"// A licence.\r\n// Of two lines.\r\n//\r\n// What a does.\r\n#include <a.h>\r\nint a;\r\n"
+    )
     assert unit_text(like, ('"fill.h"',), [KERNEL]) == (
         b'// A licence.\r\n// Of two lines.\r\n#include "fill.h"\r\n\r\n'
         b"// Kernels that many sources start: they declare them and are compiled without them.\r\n"
@@ -31,9 +39,22 @@ def test_the_new_source_keeps_the_licence_and_the_line_ends() -> None:
     )
 
 
-def declared(text: str) -> str | None:
+def test_a_header_declares_many() -> None:
+    like = SourceFile("a.cu", b"// A licence.\n#include <a.h>\n")
+    assert header_text(like, ('"fill.h"',), [KERNEL, KERNEL.replace("4", "8")]) == (
+        b'// A licence.\n#pragma once\n#include "fill.h"\n\n'
+        b"// Kernels that one source has for all that start them.\n"
+        b"extern template __global__ void n::fill<int, 4>(int*);\n"
+        b"extern template __global__ void n::fill<int, 8>(int*);\n"
+    )
+    assert declared('#include "a.h"\nint a;\n', "fill.device.h") == (
+        '#include "a.h"\n#include "fill.device.h"\nint a;\n'
+    )
+
+
+def declared(text: str, header: str = "") -> str | None:
     source = SourceFile("a.cu", text.encode())
-    edit = declaration_edit(source, [KERNEL], "TL640")
+    edit = declaration_edit(source, [KERNEL], "TL640", header)
     return None if edit is None else apply(source.data, [edit]).decode()
 
 

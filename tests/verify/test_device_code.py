@@ -271,3 +271,14 @@ def test_a_kernel_may_move_to_another_source(tmp_path: Path, new: bytes, added: 
     answer = device(both, find_compiler(), "stubs", 2)
     assert answer.verdict is verdict, answer
     assert ("1 of them in another unit than before" in answer.detail) == (verdict is Verdict.PASS)
+
+
+def test_bit_precise_integers_are_demangled_by_every_tool() -> None:
+    names = demangled(["_Z4fillIDF16bDB8_EvPT_PT0_", "_Z4fillIDU4_EvPT_", "_Z5startPf", "main", "_ZDB8_x"])
+    assert names == {
+        "_Z4fillIDF16bDB8_EvPT_PT0_": "void fill<std::bfloat16_t, _BitInt(8)>(std::bfloat16_t*, _BitInt(8)*)",
+        "_Z4fillIDU4_EvPT_": "void fill<unsigned _BitInt(4)>(unsigned _BitInt(4)*)",
+        "_Z5startPf": "start(float*)",
+        "main": "main",
+        "_ZDB8_x": "_ZDB8_x",
+    }

@@ -234,8 +234,32 @@ def _code(body: str, names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(out)
 
 
+_BIT_INT = re.compile(r"D([BU])(\d+)_")
+_PLACEHOLDER = re.compile(r"TorchlessBitInt([BU])(\d+)_")
+
+
 def demangled(symbols: Iterable[str]) -> dict[str, str]:
-    """Symbol -> demangled name, by the binutils' or LLVM's c++filt; without either, symbols stay as they are."""
+    """Symbol -> demangled name, by the binutils' or LLVM's c++filt; without either, symbols stay as they are.
+
+    Some versions know no bit-precise integers: they are given another type, as long as that is all that is unknown.
+    """
+    names = _filtered(symbols)
+    left = {s: _BIT_INT.sub(_as_vendor_type, s) for s, name in names.items() if name == s and _BIT_INT.search(s)}
+    again = _filtered(left.values())
+    for symbol, other in left.items():
+        if again[other] != other:
+            names[symbol] = _PLACEHOLDER.sub(
+                lambda m: f"{'unsigned ' if m[1] == 'U' else ''}_BitInt({m[2]})", again[other]
+            )
+    return names
+
+
+def _as_vendor_type(found: re.Match[str]) -> str:
+    name = f"TorchlessBitInt{found[1]}{found[2]}_"
+    return f"u{len(name)}{name}"
+
+
+def _filtered(symbols: Iterable[str]) -> dict[str, str]:
     listed = sorted(symbols)
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt") or shutil.which("llvm-cxxfilt-19")
     if tool is None or not listed:

@@ -118,6 +118,7 @@ def instantiations(names: Iterable[str]) -> list[str] | str:
     out = []
     for name in names:
         text = name.replace("(anonymous namespace)::", "").replace("std::bfloat16_t", "__bf16")
+        text = re.sub(r"(?<![\w:])half(?!\w)", "__fp16", text)  # HIP's own is called __half
         if _UNNAMED.search(text):
             return f"{name} has an argument without a name"
         if text.startswith("void "):

@@ -16,7 +16,7 @@ from torchless.rewrites.passes.items import UnreadableError, What, items_of
 from torchless.text.lexer import Kind, lex
 from torchless.text.source import BOM, SourceFile
 
-SUFFIX = ".device.cu"
+SUFFIX, HEADER_SUFFIX = ".device.cu", ".device.h"
 _BEFORE_ARGUMENTS = re.compile(r"([A-Za-z_]\w*)<")
 
 
@@ -38,10 +38,25 @@ def unit_text(like: SourceFile, includes: Sequence[str], kernels: Sequence[str])
     return _opening_comment(like) + eol.join(lines) + eol
 
 
+def header_text(like: SourceFile, includes: Sequence[str], kernels: Sequence[str]) -> bytes:
+    """A header that declares ``kernels`` as instantiated elsewhere, below the comment that opens ``like``."""
+    eol = like.eol_at(0)
+    lines = [
+        b"#pragma once",
+        *(f"#include {header}".encode() for header in includes),
+        b"",
+        b"// Kernels that one source has for all that start them.",
+        *(f"extern template {kernel};".encode() for kernel in kernels),
+    ]
+    return _opening_comment(like) + eol.join(lines) + eol
+
+
 def _opening_comment(source: SourceFile) -> bytes:
-    """The comments that start a file, with the line ends behind them."""
+    """The comments that start a file, up to an empty one: its licence, without what the file is for."""
     end = 0
     for token in lex(source.data):
+        if token.kind is Kind.COMMENT and token.text.strip() == b"//":
+            break
         if token.kind is Kind.COMMENT:
             end = token.end
         elif token.kind is not Kind.BLANK and token.text != BOM:
@@ -49,8 +64,11 @@ def _opening_comment(source: SourceFile) -> bytes:
     return source.data[:end].removeprefix(BOM) + source.eol_at(0) if end else b""
 
 
-def declaration_edit(source: SourceFile, kernels: Sequence[str], code: str) -> Edit | None:
-    """The edit that declares ``kernels`` behind the last include of a source; None where there is no place for it."""
+def declaration_edit(source: SourceFile, kernels: Sequence[str], code: str, header: str = "") -> Edit | None:
+    """The edit that declares ``kernels`` behind the last include of a source, or includes the ``header`` that does.
+
+    None where there is no place for it.
+    """
     try:
         items = items_of(source.data)
     except UnreadableError:
@@ -66,6 +84,7 @@ def declaration_edit(source: SourceFile, kernels: Sequence[str], code: str) -> E
         return None
     eol = source.eol_at(newline)
     lines = [b"", *(f"extern template {kernel};".encode() for kernel in kernels)]
+    lines = [f'#include "{header}"'.encode()] if header else lines
     return Edit(source.path, newline + 1, newline + 1, eol.join(lines) + eol, code)
 
 
