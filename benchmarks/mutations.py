@@ -1,6 +1,6 @@
 """Which seeded faults the ladder finds: every operator on every entry point, kernel and binding row.
 
-    python benchmarks/mutations.py [--seed 1] [--each 1] [--limit N] [--results FILE]
+    python benchmarks/mutations.py [--seed 1] [--each 1] [--only TARGETS] [--limit N] [--results FILE]
 
 The subjects are the bundled example as a migration leaves it, and the histogram of tests/fixtures/trace. A mutant
 climbs types, device and trace until a rung fails; one in a binding row is put before types and the whole rung trace,
@@ -150,11 +150,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=1, help="places for each operator and target")
+    parser.add_argument("--only", default="", help="only these functions, or kinds of target, separated by commas")
     parser.add_argument("--limit", type=int, default=0, help="only so many mutants, drawn with the seed")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     every = [(s, m) for s in subjects(options.seed, options.each) for m in s.faults]
+    if options.only:
+        only = options.only.split(",")
+        every = [(s, m) for s, m in every if m.target in only or m.kind in only]
     if options.limit:
         every = random.Random(options.seed).sample(every, min(options.limit, len(every)))
     known: dict[str, list[str]] = {}
