@@ -333,3 +333,9 @@ def test_the_body_of_a_batch_without_entry_points_promises_no_structs() -> None:
     text = message(batch, Letter(), Told(None, "Formatting: nothing.", "torchless plan"))
     assert text.startswith("[shared-headers] Take torch out\n")
     assert "Takes torch out of `inc/h.h`, and so out of what reads them." in text and "plain structs" not in text
+
+
+def test_the_body_of_a_batch_that_no_module_is_built_from() -> None:
+    batch = Batch("x/x.cu", 1, (Unit("x/x.cu:x", (), ("x",), ("x/x.cu",), UnitStatus.MIGRATED),), 2, ("x/x.cu",))
+    text = message(batch, Letter(), Told({"modules": []}, "Formatting: nothing.", "torchless plan"))
+    assert "No module is built from these files, so no rung was run" in text and "| not run |" in text

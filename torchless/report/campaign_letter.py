@@ -157,7 +157,10 @@ def _proof(told: Told) -> str:
     found: Counter[tuple[str, str]] = Counter(
         (rung["rung"], rung["verdict"]) for module in told.verification["modules"] for rung in module["rungs"]
     )
-    return ", ".join(f"{rung} {verdict}" + (f" x{n}" if n > 1 else "") for (rung, verdict), n in found.items()) or "-"
+    return (
+        ", ".join(f"{rung} {verdict}" + (f" x{n}" if n > 1 else "") for (rung, verdict), n in found.items())
+        or "not run"
+    )
 
 
 def _ledger(batch: Batch) -> Iterator[str]:
@@ -177,6 +180,8 @@ def _ledger(batch: Batch) -> Iterator[str]:
 def _verified(told: Told) -> Iterator[str]:
     if told.verification is None:
         yield "No rung of the ladder was run for this batch beyond the type check that every edit passes."
+    elif not told.verification["modules"]:
+        yield "No module is built from these files, so no rung was run beyond the type check that every edit passes."
     else:
         yield from markdown_of(told.verification).rstrip("\n").split("\n")
     yield ""
