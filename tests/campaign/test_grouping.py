@@ -188,3 +188,17 @@ def test_formatters_are_asked_about_changed_lines_only(tmp_path: Path, monkeypat
     assert (tools / "asked").read_text().startswith("--lines=2:2 --assume-filename=")
     monkeypatch.setenv("FORMAT", "2s/int  c/int c/")
     assert "clang-format agrees" in formatters_say(tmp_path, c, edited)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "known"),
+    [
+        (".githooks/pre-commit", 'for file in $files; do\n    black "$file"\ndone\n', True),
+        (".github/workflows/style.yaml", "    steps:\n      - uses: psf/black@stable\n", True),
+        (".github/workflows/style.yaml", "    name: all black and white\n", False),
+    ],
+)
+def test_where_a_formatter_is_named(tmp_path: Path, path: str, text: str, known: bool) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text(text)
+    assert ("black agrees" in formatters_say(tmp_path, {"a.py": b"x = 1\n"}, {"a.py": b"x = 2\n"})) is known

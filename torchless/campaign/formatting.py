@@ -12,7 +12,7 @@ from shutil import which
 from torchless.campaign.model import Texts
 from torchless.selection import is_cpp
 
-_BLACK = re.compile(r"psf/black|black-pre-commit|\[tool\.black\]|\bblack --")
+_BLACK = re.compile(r"psf/black|black-pre-commit|\[tool\.black\]|\bblack --|^[ \t]*black[ \t]", re.M)
 
 
 def formatters_say(root: Path, before: Mapping[str, bytes], after: Texts) -> str:
@@ -47,11 +47,10 @@ def _reformats(program: str, root: Path, path: str, old: bytes, new: bytes) -> b
 def _black(root: Path, before: Mapping[str, bytes], after: Texts) -> list[str]:
     paths = [path for path in sorted(after) if PurePosixPath(path).suffix == ".py"]
     settings = [
-        root / name
-        for name in (".pre-commit-config.yaml", "pyproject.toml", ".githooks/pre-commit")
-        if (root / name).is_file()
+        *(root / name for name in (".pre-commit-config.yaml", "pyproject.toml", ".githooks/pre-commit")),
+        *sorted((root / ".github/workflows").glob("*.y*ml")),
     ]
-    if not paths or not any(_BLACK.search(file.read_text("utf-8", "replace")) for file in settings):
+    if not paths or not any(_BLACK.search(file.read_text("utf-8", "replace")) for file in settings if file.is_file()):
         return []
     import black  # here: it takes a while
     from black.parsing import InvalidInput
