@@ -166,12 +166,12 @@ def with_units(
     changes, edits = dict(result.changes), list(result.edits)
     for found in find(room):
         if isinstance(found, Finding):
-            remarks.append(found)
+            remarks.append(found if found.path in room.overlay else _with_line(found, room))
             continue
         held = found.name in options.held
         goes = not held and (found.finding.tier is Tier.SAFE or options.unsafe)
         status = UnitStatus.BACKED_OUT if held else UnitStatus.MIGRATED if goes else UnitStatus.CLEAN
-        placed = _placed(found, edits)
+        placed = _with_line(_placed(found, edits), room)
         files = tuple(sorted({*found.edits, *found.created}))
         made = placed.edits if goes else ()
         units.append(Unit(found.name, found.modules, (), files, status, (placed,), made))
@@ -222,6 +222,12 @@ def _placed(draft: Draft, edits: Sequence[Edit]) -> Finding:
                 finding = replace(finding, start=old(finding.start), end=old(finding.end))
         made += own
     return replace(finding, edits=tuple(sorted(made)), unit=draft.name)
+
+
+def _with_line(finding: Finding, room: Room) -> Finding:
+    """``finding`` with the line and column of its place in the file on disk."""
+    source = room.context.source(finding.path)
+    return replace(finding, line=source.line_of(finding.start), column=source.column_of(finding.start))
 
 
 def _old_offset(edits: Sequence[Edit]) -> Callable[[int], int]:

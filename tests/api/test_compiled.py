@@ -47,6 +47,7 @@ def test_a_draft_changes_and_makes_files(root: Path) -> None:
     (unit,) = result.units
     assert unit.status is UnitStatus.MIGRATED and unit.files == ("csrc/a.cu", "csrc/b.cu")
     assert result.found == "1 module to fuse"
+    assert [(f.line, f.column) for f in unit.findings] == [(2, 1)]
 
 
 @pytest.mark.parametrize(
