@@ -253,6 +253,9 @@ def test_memory_that_stood_for_an_absent_tensor_may_go() -> None:
     used = changed(args=[["out", "ptr:@torch0"], ["n", "i64:4"]])
     assert ("memory", "") in kinds(record(placeholder, used), record(LAUNCH))
     assert ("memory", "placeholder") in kinds(record(other, placeholder, used), record(placeholder, used))
+    guard = {**placeholder, "bytes": 4, "as": "@torch7"}  # one more, behind the launch in both
+    two = record(placeholder, other, LAUNCH, guard)
+    assert kinds(two, record(LAUNCH, guard)) == [("memory", "placeholder")] * 2
     assert kinds(record({**placeholder, "name": "hipMalloc"}, LAUNCH), record(LAUNCH)) == [("memory", "")]
     assert kinds(record({**placeholder, "bytes": 4}, LAUNCH), record(LAUNCH)) == [("memory", "")]
     assert kinds(record(LAUNCH), record(placeholder, LAUNCH)) == [("memory", "")]

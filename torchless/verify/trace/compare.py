@@ -181,6 +181,8 @@ def _key(event: Event) -> tuple[object, ...]:
         return kind, event.get("name")
     if kind == "torch":
         return kind, event.get("op")
+    if kind == "alloc":  # memory of no bytes may go with what it stood for, and is no other one's before
+        return kind, event.get("bytes") == 0
     return (kind,)
 
 
