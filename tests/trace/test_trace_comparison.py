@@ -231,6 +231,13 @@ def test_a_result_that_is_made_before_a_check_is_no_difference_where_the_check_f
     assert kinds(record(LAUNCH), record(made, zeroed, LAUNCH)) == [("memory", ""), ("memory", "")]
 
 
+def test_a_dtype_that_is_asked_for_first_may_be_what_a_refusal_speaks_of() -> None:
+    old = refused("a.cu:9: f: no rotation 2", where="a.cu:9")
+    new = refused("a.cu:4: f: expected the dtype of input for output; dtype i32 for sizes", where="a.cu:4")
+    assert kinds(old, new) == [("message", "earlier")]
+    assert kinds(old, refused("a.cu:4: f: expected rows for output", where="a.cu:4")) == [("message", "")]
+
+
 def test_a_result_that_torch_makes_after_all_leaves_memory_that_nobody_uses() -> None:
     """The wrapper's own result is made first; C++ then says that torch is to compute it."""
 

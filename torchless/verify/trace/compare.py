@@ -81,7 +81,8 @@ def _refusals(call: Call, before: Record, after: Record) -> list[Difference]:
         accepted = conventions.accepted_verdict(call, before, after, ())
         return [Difference("verdict", f"before: {told(before)}; after: {told(after)}", accepted)]
     if authored(before) and after.outcome != "refused" and message_of(before) != message_of(after):
-        found.append(Difference("message", f"before: {told(before)}; after: {told(after)}"))
+        words = f"before: {told(before)}; after: {told(after)}"
+        found.append(Difference("message", words, conventions.accepted_words(after)))
     done = [[e for e in r.events if e["event"] in _DOING and not _made_for_the_result(e)] for r in (before, after)]
     if done[0] and not done[1] and after.outcome == "refused":
         found.append(Difference("launch", "is refused before the call, not after something was launched", "dtype"))

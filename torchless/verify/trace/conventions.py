@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 
 from torchless.verify.trace.model import Call, Event, Record, TensorInput
+from torchless.verify.trace.normal import message_of
 
+_DTYPE_CHECK = re.compile(r"^\w+: expected (?:dtype \w|the dtype of \w).* for \w")  # as TL310 words it
 _RANK = re.compile(r"Dimension (?:out of range|specified as)")
 
 EXPLANATIONS = {
@@ -18,7 +20,7 @@ EXPLANATIONS = {
     "stream": "the stream is the one of the caller's device, not of the tensor's",
     "guard": "a device guard was added: work runs on the tensor's device, not on the caller's",
     "host-memory": "a kernel would have got a pointer into the CPU's memory: refused now",
-    "earlier": "dtypes are checked before the first launch, not between two",
+    "earlier": "dtypes are checked before the first launch, not between two, and before other checks",
     "placeholder": "a tensor of no elements that stood for an absent one, and that nothing touched, is not made",
 }
 
@@ -35,6 +37,14 @@ def accepted_verdict(call: Call, before: Record, after: Record, names: Sequence[
         if "hipErrorInvalidDevice" in after.message and _kernel_gets_host_memory(call, before, names):
             return "host-memory"
     return ""
+
+
+def accepted_words(after: Record) -> str:
+    """The convention by which a call that both sides refuse may be refused in other words now, "" for none.
+
+    A dtype that is asked for again, since a typed pointer no longer asks, is asked for at the start.
+    """
+    return "earlier" if _DTYPE_CHECK.search(message_of(after)) else ""
 
 
 def accepted_event(call: Call, field: str, before: Event, after: Event) -> str:
