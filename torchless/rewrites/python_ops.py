@@ -70,7 +70,8 @@ def develop_flags(
 
 def _is_split(op: PyOp, contract: Contract) -> bool:
     """Whether the op needs a function around it: it returns something, or Python makes something for it."""
-    changed = contract.added or contract.fills or contract.fallback or contract.addresses or contract.philox
+    made = contract.added or contract.fills or contract.fallback
+    changed = bool(made or contract.addresses or contract.philox or contract.numbers)
     return bool(changed) or annotation_kind(op.returns) is not Kind.NONE
 
 
@@ -193,13 +194,13 @@ def op_blockers(op: PyOp, bound: Bound | None = None) -> list[Finding]:
     """Why ``op`` cannot become a develop op; empty when it can."""
     blockers = []
     contract = bound.contract if bound is not None else None
-    passed = contract.addresses if contract is not None else ()
+    passed = (*contract.addresses, *(at for at, _ in contract.numbers)) if contract is not None else ()
     if contract is not None and contract.philox is not None:
         passed = (*passed, contract.philox.position)
     for position, param in enumerate(op.params):
         kind = annotation_kind(param.annotation)
         if position in passed:
-            continue  # Python passes addresses, or seed and offset
+            continue  # Python passes addresses, numbers, or seed and offset
         if kind in _REFUSED:
             code, reason, advice = _REFUSED[kind]
             spelled = f" ({param.annotation})" if param.annotation else ""

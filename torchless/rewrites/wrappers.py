@@ -64,11 +64,15 @@ class Wrapping:
 
 @dataclass(frozen=True)
 class Guard:
-    """The file that registers ops, where the checkout has one; the names in its lists UNREGISTERED and BY_HAND."""
+    """The file that registers ops, where the package has one; the names in its lists UNREGISTERED and BY_HAND.
+
+    ``has_numbers``: the package has a function NUMBER.
+    """
 
     file: PyFile | None = None
     unregistered: frozenset[str] = field(default_factory=frozenset)
     by_hand: frozenset[str] = field(default_factory=frozenset)
+    has_numbers: bool = False
 
 
 def find_guard(path: str, read: Callable[[str], SourceFile]) -> Guard:
@@ -79,8 +83,17 @@ def find_guard(path: str, read: Callable[[str], SourceFile]) -> Guard:
             file = parse_python(candidate, read(candidate).data)
         except (OSError, ValueError):
             continue
-        return Guard(file, _names(file, UNREGISTERED), _names(file, BY_HAND))
-    return Guard()
+        return Guard(file, _names(file, UNREGISTERED), _names(file, BY_HAND), _has_numbers(path, read))
+    return Guard(has_numbers=_has_numbers(path, read))
+
+
+def _has_numbers(path: str, read: Callable[[str], SourceFile]) -> bool:
+    for folder in PurePosixPath(path).parents:
+        try:
+            return f"def {NUMBER}(".encode() in read(str(folder / _DTYPES_FILE)).data
+        except OSError:
+            continue
+    return False
 
 
 def _names(file: PyFile, name: str) -> frozenset[str]:
@@ -290,16 +303,23 @@ def _imports(file: PyFile, guard: Sequence[str], modules: Sequence[str], known: 
             out.append(_import_of_guard(file, known))
     for module in modules:
         if module not in bound:
-            out.append(_import_of_dtypes(file) if module == "dtypes" else _import_of_module(file, module))
+            if module == NUMBER and not known.has_numbers:
+                raise NotSplit(f"its package has no {NUMBER}, which tells the target's number of a dtype")
+            out.append(_import_of_dtypes(file, module) if module in _UTILITIES else _import_of_module(file, module))
     return out
 
 
-def _import_of_dtypes(file: PyFile) -> Edit:
-    """``from ..utility import dtypes``: the target's own names of dtypes, beside the import of the decorator."""
+NUMBER = "_aiter_dtype_id"  # a function of the target's: the number of a torch.dtype
+_DTYPES_FILE = "utility/dtypes.py"  # of the package
+_UTILITIES = {"dtypes": "utility", NUMBER: "utility.dtypes"}
+
+
+def _import_of_dtypes(file: PyFile, name: str) -> Edit:
+    """``from ..utility import dtypes`` and its kin: the target's own, beside the import of the decorator."""
     for node in file.tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("jit.core"):
             root = (node.module or "").removesuffix("jit.core")
-            line = f"from {'.' * node.level}{root}utility import dtypes\n"
+            line = f"from {'.' * node.level}{root}{_UTILITIES[name]} import {name}\n"
             end = file.data.find(b"\n", file.span(node)[1]) + 1 or len(file.data)
             return Edit(file.path, end, end, on_disk(file, line), CODE)
     raise NotSplit("its file does not import the decorator in a way that tells where dtypes are")

@@ -7,12 +7,14 @@ found in rounds, from the functions that call none of the others to those that P
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from torchless.hoisting import factories
 from torchless.hoisting.allocation import Source
 from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.answers import Scope, fallback_of, gives_of
+from torchless.rewrites.returns.dtype_numbers import dtypes_again, numbered
 from torchless.rewrites.returns.falling_back import Fallback, Site, body_edits, sites_of
 from torchless.rewrites.returns.groups import grouped, names_changing
 from torchless.rewrites.returns.lifting import Added, CannotLift, Fill, Lifted, lift
@@ -190,16 +192,34 @@ def _concerns(state: State, key: Key) -> bool:
         or (giver.path, giver.fact.start) in state.lifted
         or (giver.path, giver.fact.start) in state.sites
         or (giver.path, giver.fact.start) in state.philox
-        or (TENSOR_LIST in giver.tensors and last_name(key) in state.around.bound)
+        or (last_name(key) in state.around.bound and (TENSOR_LIST in giver.tensors or numbered(reading, giver)))
         or any(True for _ in calls_of(reading, giver, state.adding))
         for reading, giver in found
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one definition says about its function: the fields of a Contract that all definitions must agree on."""
+
+    gives: Answer
+    added: tuple[Added, ...]
+    fills: tuple[Fill, ...]
+    twin: bool
+    fallback: Fallback | None
+    addresses: tuple[int, ...]
+    numbers: tuple[tuple[int, bool], ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something that Python does."""
+        return bool(self.added or self.fills or self.fallback or self.addresses or self.numbers)
+
+
 def _decide(state: State, key: Key) -> bool:
     """Settle ``key`` if all that it calls is settled; False where something is not."""
-    answers: list[tuple[Answer, tuple[Added, ...], tuple[Fill, ...], bool, Fallback | None, tuple[int, ...]]] = []
-    edits: dict[tuple[str, int], tuple[Edit, ...]] = {}
+    told: list[_Told] = []
+    edits: dict[Place, tuple[Edit, ...]] = {}
     shape = state.definitions[key][0][1].shape
     for reading, giver in state.definitions[key]:
         place = (giver.path, giver.fact.start)
@@ -207,35 +227,18 @@ def _decide(state: State, key: Key) -> bool:
         passed = _passed_on(state, reading, giver, own)
         if passed is None:
             return False
-        if isinstance(passed, str):
-            state.refused[key] = passed
-            return True
-        scope = Scope(state, reading, giver, own, passed)
-        gives = () if shape is Shape.NONE else gives_of(scope)
-        if gives is None:
+        found = passed if isinstance(passed, str) else _tell(Scope(state, reading, giver, own, passed), shape)
+        if found is None:
             return False
-        if isinstance(gives, str):
-            state.refused[key] = gives
+        if isinstance(found, str):
+            state.refused[key] = found
             return True
-        fallback = fallback_of(scope)
-        if isinstance(fallback, str):
-            state.refused[key] = fallback
-            return True
-        if fallback is not None and shape is Shape.NONE and giver.fact.returns_spelled not in ("void", ""):
-            state.refused[key] = "it leaves some of its work to torch, and gives something else back"
-            return True
-        lists = addressed(reading, giver)
-        if isinstance(lists, str):
-            state.refused[key] = lists
-            return True
-        twin = _is_twin(state, reading, giver, own)
-        answers.append((gives, (*own.added, *passed.added), own.fills, twin, fallback, lists.positions))
-        sites = state.sites.get(place, ())
-        edits[place] = (*own.edits, *passed.edits, *lists.edits, *(body_edits(reading, giver, sites) if sites else ()))
-    gives, added, fills, twin, fallback, addresses = answers[0]
-    if any(answer != answers[0] for answer in answers):
+        told.append(found[0])
+        edits[place] = found[1]
+    first = told[0]
+    if any(other != first for other in told):
         state.refused[key] = "its definitions give different things back"
-    elif added or fills or fallback or addresses or edits.keys() & state.philox.keys() or shape is not Shape.NONE:
+    elif first.changes or edits.keys() & state.philox.keys() or shape is not Shape.NONE:
         at = state.first_defaults.get(key, key[1])
         asked = [state.lifted[place].queries for place in edits if place in state.lifted]
         queries = asked[0] if asked else ()
@@ -244,9 +247,49 @@ def _decide(state: State, key: Key) -> bool:
         if philox is not None:
             queries = (*queries, philox.query)
             edits = {place: (*found, *state.philox[place][1]) for place, found in edits.items()}
-        state.known[key] = Contract(key, shape, gives, added, fills, at, twin, fallback, queries, addresses, philox)
+        state.known[key] = Contract(
+            key,
+            shape,
+            first.gives,
+            first.added,
+            first.fills,
+            at,
+            first.twin,
+            first.fallback,
+            queries,
+            first.addresses,
+            philox,
+            first.numbers,
+        )
         state.edits.update(edits)
     return True
+
+
+def _tell(scope: Scope, shape: Shape) -> tuple[_Told, tuple[Edit, ...]] | str | None:
+    """What a definition says and the edits of its body; why it cannot change; None to be asked again later."""
+    state, reading, giver = scope.state, scope.reading, scope.giver
+    gives = () if shape is Shape.NONE else gives_of(scope)
+    if gives is None or isinstance(gives, str):
+        return gives
+    fallback = fallback_of(scope)
+    if isinstance(fallback, str):
+        return fallback
+    if fallback is not None and shape is Shape.NONE and giver.fact.returns_spelled not in ("void", ""):
+        return "it leaves some of its work to torch, and gives something else back"
+    lists = addressed(reading, giver)
+    if isinstance(lists, str):
+        return lists
+    is_bound = last_name(giver.key) in state.around.bound
+    numbers = tuple((n.position, n.optional) for n in numbered(reading, giver)) if is_bound else ()
+    again = dtypes_again(reading, giver) if numbers else []
+    if isinstance(again, str):
+        return again
+    added = (*scope.own.added, *scope.passed.added)
+    twin = _is_twin(state, reading, giver, scope.own)
+    sites = state.sites.get((giver.path, giver.fact.start), ())
+    edits = (*scope.own.edits, *scope.passed.edits, *lists.edits, *again)
+    edits = (*edits, *(body_edits(reading, giver, sites) if sites else ()))
+    return _Told(gives, added, scope.own.fills, twin, fallback, lists.positions, numbers), edits
 
 
 def _passed_on(state: State, reading: Reading, giver: Giver, own: Lifted) -> PassedOn | str | None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding, Tier
 from torchless.rewrites.insertion import comment_above
+from torchless.rewrites.returns.dtype_numbers import CODE as NUMBERS
+from torchless.rewrites.returns.dtype_numbers import number_types
 from torchless.rewrites.returns.falling_back import result_token
 from torchless.rewrites.returns.instantiations import rewrite_instantiations
 from torchless.rewrites.returns.lifting import CODE as LIFTED
@@ -33,7 +35,9 @@ def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
         contract = contracts.by_key.get(giver.key)
         body = contracts.edits.get(place, ()) if giver.body is not None and contract is not None else ()
         if giver.body is not None:
-            body = (*body, *unused_locals(reading, giver.body, body, LIFTED))
+            unused = unused_locals(reading, giver.body, body, LIFTED)
+            kept = (e for e in body if not any(u.start <= e.start and e.end <= u.end for u in unused))
+            body = (*kept, *unused)
         if place in contracts.gone:
             out.append(_gone(reading, giver))
         elif contract is not None:
@@ -128,6 +132,10 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
         edits = type_edits(reading, giver)
         text = f"{name} takes lists of tensors, of which it only wants the addresses: Python passes those"
         yield Finding(ADDRESSES, text, path, giver.fact.name_start, giver.fact.name_start, Tier.UNSAFE, tuple(edits))
+    if contract.numbers:
+        edits = number_types(reading, giver)
+        text = f"{name} takes dtypes: Python passes the numbers that the target has for them"
+        yield Finding(NUMBERS, text, path, giver.fact.name_start, giver.fact.name_start, edits=tuple(edits))
     if not contract.added and not body and not contract.fallback and not contract.queries:
         return
     if returns:
@@ -157,7 +165,7 @@ def _said(name: str, contract: Contract) -> str:
     parts += [f"the scratch {scratch}"] if scratch else []
     parts += ["an optional output where none is given"] if contract.fills else []
     if not parts and contract.fallback is None:
-        return f"{name} works on addresses, on seeds, or describes allocations that it does not make"
+        return f"{name} works on addresses, numbers or seeds, or describes allocations that it does not make"
     if not parts:
         return f"{name} leaves some of its work to torch: it says so, and Python calls torch"
     cleared = "".join(

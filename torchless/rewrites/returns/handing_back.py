@@ -10,7 +10,7 @@ from torchless.rewrites.returns.lifting import Added, Expression
 from torchless.rewrites.returns.model import Contract, Own
 from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.rewrites.returns.reading import Shape
-from torchless.rewrites.wrappers import ADVANCES, NotSplit, Wrapping
+from torchless.rewrites.wrappers import ADVANCES, NUMBER, NotSplit, Wrapping
 
 _PLACE = re.compile(r"\b_arg(\d+)_\b")
 _HOLDS = {  # of hoisting.terms.Assumption
@@ -70,12 +70,14 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         before.append(f"{locals_[added.name]} = {value}")
     tensor = next((p.annotation for p in op.params if re.fullmatch(r"(?:\w+\.)?Tensor", p.annotation)), "torch.Tensor")
     outputs, scratch = contract.outputs, contract.scratch
+    numbers = dict(contract.numbers)
     passed = [f"[t.data_ptr() for t in {n}]" if i in contract.addresses else n for i, n in enumerate(own)]
+    passed = [_number(n, numbers[i]) if i in numbers else n for i, n in enumerate(passed)]
     arguments = in_order(contract, passed, [locals_[a.name] for a in outputs], [locals_[a.name] for a in scratch])
     listed = in_order(contract, bound, [renamed[a.name] for a in outputs], [renamed[a.name] for a in scratch])
     kinds = in_order(
         contract,
-        ["list[int]" if i in contract.addresses else param.annotation for i, param in enumerate(op.params)],
+        [_kind(contract, i, param.annotation) for i, param in enumerate(op.params)],
         [_annotation(a, tensor) for a in outputs],
         [_annotation(a, tensor) for a in scratch],
     )
@@ -96,6 +98,7 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         expressions.append(contract.fallback.value)
     expressions += list(philox.unless) if philox is not None else []
     imports = set().union(*(e.imports for e in expressions)) | ({"torch"} if tensor == "torch.Tensor" else set())
+    imports |= {NUMBER} if numbers else set()
     helpers = set().union(*(e.helpers for e in expressions))
     value = op.returns.strip() if contract.shape is Shape.NONE else ""
     value = "" if value == "None" else value
@@ -110,7 +113,7 @@ def wrapping(op: PyOp, contract: Contract, names: Sequence[str]) -> Wrapping:
         tuple(parameters),
         result,
         tuple(before),
-        tuple(sorted(imports)) if contract.added or contract.fills or contract.fallback or philox else (),
+        tuple(sorted(imports)) if contract.added or contract.fills or contract.fallback or philox or numbers else (),
         tuple(sorted(helpers)),
         len(outputs),
         len(scratch),
@@ -131,6 +134,21 @@ def _is_tensor(annotation: str) -> bool:
 
 def _annotation(added: Added, tensor: str) -> str:
     return f"{tensor} | None" if added.condition is not None else tensor
+
+
+def _kind(contract: Contract, position: int, annotation: str) -> str:
+    """The annotation of a parameter of the private op, which is ``annotation`` in the public one."""
+    numbers = dict(contract.numbers)
+    if position in numbers:
+        spelled = re.match(r"(?:typing\.)?Optional\[", annotation)
+        optional = f"{spelled.group(0)}int]" if spelled else "int | None"
+        return optional if numbers[position] else "int"
+    return "list[int]" if position in contract.addresses else annotation
+
+
+def _number(name: str, optional: bool) -> str:
+    """The target's number of the dtype ``name``."""
+    return f"{NUMBER}({name}) if {name} is not None else None" if optional else f"{NUMBER}({name})"
 
 
 def _assumed(expressions: Iterable[Expression], own: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.asking import CannotAsk, Query, ask, compared
 from torchless.rewrites.returns.atomics import updated_by
-from torchless.rewrites.returns.reading import Giver, Reading, name_of, positions
+from torchless.rewrites.returns.reading import Giver, Reading, Shape, name_of, positions
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import BlockKind, Scopes
 from torchless.rewrites.statements import Statement, block_statements, statements
@@ -458,6 +458,8 @@ def _add(work: _Work, local: str, added: Added) -> None:
 
 
 def _returned(work: _Work) -> set[str]:
+    if work.giver.shape is Shape.NONE:
+        return set()  # what is returned is made of it, but it is no result
     tokens = work.scopes.tokens
     return {
         t.text.decode("latin-1")

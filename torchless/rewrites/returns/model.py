@@ -36,7 +36,8 @@ class Contract:
     before which scratch goes; outputs go in front of all. ``twin``: a function with just these parameters is there.
     ``fallback``: what Python does when the function answers that it did nothing. ``queries``: what Python asks C++ for.
     ``addresses``: the positions of lists of tensors of which Python passes the addresses. ``philox``: the generator
-    that becomes a seed and an offset.
+    that becomes a seed and an offset. ``numbers``: the positions of dtypes of which Python passes the numbers, and
+    whether they are optional.
     """
 
     key: Key
@@ -50,6 +51,7 @@ class Contract:
     queries: tuple[Query, ...] = ()
     addresses: tuple[int, ...] = ()
     philox: Philox | None = None
+    numbers: tuple[tuple[int, bool], ...] = ()
 
     @property
     def outputs(self) -> tuple[Added, ...]:
