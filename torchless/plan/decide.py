@@ -231,6 +231,8 @@ def _bindings(
 
             def becomes_optional(at: int, _name: str, seen: Sequence[FunctionFact] = seen) -> bool:
                 params = [f.params[at] for f in seen if at < len(f.params)]
+                if any(at in c.undefined for f in seen if (c := _contract(f, contracts)) is not None):
+                    return True
                 return bool(params) and all(
                     p.type == "optional_tensor"
                     or any(f.path == path and p.start <= start < p.end for path, start in optional)

@@ -34,8 +34,7 @@ def ledger(
         by_code.setdefault(finding.code, []).append(finding)
 
     def first(code: str) -> tuple[str, int]:
-        finding = by_code[code][0]
-        return finding.path, views[finding.path].source.line_of(finding.start) if finding.path in views else 0
+        return _place(by_code[code][0], views)
 
     def count(*codes: str) -> int:
         return sum(len(by_code.get(c, ())) for c in codes)
@@ -70,6 +69,10 @@ def ledger(
     if "TL281" in by_code:
         text = "what C++ allocated Python allocates, before the checks of the C++ function run"
         out.append(LedgerEntry("allocation", text, *first("TL281")))
+    read = [f for f in by_code.get("TL281", ()) if "Python reads " in f.message]
+    if read:
+        text = "elements of tensors are read, and waited for, in Python, before the checks of the C++ function run"
+        out.append(LedgerEntry("item", text, *_place(read[0], views)))
     if "TL282" in by_code:
         text = "of lists of tensors only the addresses are passed: what they hold is not checked, and must stay alive"
         out.append(LedgerEntry("lifetime", text, *first("TL282")))
@@ -111,6 +114,10 @@ def ledger(
         out += [LedgerEntry("exception", text, path, line) for path, line in _handlers(views, places)]
     out.extend(_sites(views, places, by_code.get("TL235", ())))
     return tuple(out)
+
+
+def _place(finding: Finding, views: Mapping[str, FileView]) -> tuple[str, int]:
+    return finding.path, views[finding.path].source.line_of(finding.start) if finding.path in views else 0
 
 
 def _assumed(wrapper: Finding) -> str:

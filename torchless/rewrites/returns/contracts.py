@@ -17,7 +17,8 @@ from torchless.rewrites.returns.answers import Scope, fallback_of, gives_of
 from torchless.rewrites.returns.dtype_numbers import dtypes_again, numbered
 from torchless.rewrites.returns.falling_back import Fallback, Site, body_edits, sites_of
 from torchless.rewrites.returns.groups import grouped, names_changing
-from torchless.rewrites.returns.lifting import Added, CannotLift, Fill, Lifted, lift
+from torchless.rewrites.returns.lifted import Added, CannotLift, Fill, Lifted
+from torchless.rewrites.returns.lifting import lift
 from torchless.rewrites.returns.lists import addressed
 from torchless.rewrites.returns.model import (
     Answer,
@@ -32,6 +33,7 @@ from torchless.rewrites.returns.model import (
 from torchless.rewrites.returns.passing_on import PassedOn, calls_of, pass_on
 from torchless.rewrites.returns.philox import Philox, lift_generator, takes_generator
 from torchless.rewrites.returns.reading import TENSOR_LIST, Giver, Key, Reading, Shape, positions
+from torchless.rewrites.returns.undefined import asked
 
 Place = tuple[str, int]  # of a definition: its file, and the byte offset where it starts
 _FACTORIES = {name.encode() for name in factories.FRESH | factories.LIKE | factories.FOREIGN | factories.MEMBERS}
@@ -137,7 +139,8 @@ def _may_change(reading: Reading, giver: Giver, source: Callable[[Reading], Sour
 
 def _may_allocate(reading: Reading, giver: Giver) -> bool:
     assert giver.body is not None
-    return any(t.text in _FACTORIES for t in reading.view.tokens[giver.body.open + 1 : giver.body.close])
+    words = (t.text for t in reading.view.tokens[giver.body.open + 1 : giver.body.close])
+    return any(word in _FACTORIES or word == b"item" for word in words)
 
 
 def _rounds(
@@ -192,7 +195,7 @@ def _concerns(state: State, key: Key) -> bool:
         or (giver.path, giver.fact.start) in state.lifted
         or (giver.path, giver.fact.start) in state.sites
         or (giver.path, giver.fact.start) in state.philox
-        or (last_name(key) in state.around.bound and (TENSOR_LIST in giver.tensors or numbered(reading, giver)))
+        or (last_name(key) in state.around.bound and _asks_for_more(reading, giver))
         or any(True for _ in calls_of(reading, giver, state.adding))
         for reading, giver in found
     )
@@ -209,11 +212,17 @@ class _Told:
     fallback: Fallback | None
     addresses: tuple[int, ...]
     numbers: tuple[tuple[int, bool], ...]
+    undefined: tuple[int, ...]
 
     @property
     def changes(self) -> bool:
-        """Whether there is something that Python does."""
-        return bool(self.added or self.fills or self.fallback or self.addresses or self.numbers)
+        """Whether the function's head changes."""
+        own = self.addresses or self.numbers or self.undefined
+        return bool(self.added or self.fills or self.fallback or own)
+
+
+def _asks_for_more(reading: Reading, giver: Giver) -> bool:
+    return TENSOR_LIST in giver.tensors or bool(numbered(reading, giver) or asked(reading, giver))
 
 
 def _decide(state: State, key: Key) -> bool:
@@ -260,6 +269,7 @@ def _decide(state: State, key: Key) -> bool:
             first.addresses,
             philox,
             first.numbers,
+            first.undefined,
         )
         state.edits.update(edits)
     return True
@@ -289,7 +299,8 @@ def _tell(scope: Scope, shape: Shape) -> tuple[_Told, tuple[Edit, ...]] | str | 
     sites = state.sites.get((giver.path, giver.fact.start), ())
     edits = (*scope.own.edits, *scope.passed.edits, *lists.edits, *again)
     edits = (*edits, *(body_edits(reading, giver, sites) if sites else ()))
-    return _Told(gives, added, scope.own.fills, twin, fallback, lists.positions, numbers), edits
+    absent = asked(reading, giver) if is_bound else ()
+    return _Told(gives, added, scope.own.fills, twin, fallback, lists.positions, numbers, absent), edits
 
 
 def _passed_on(state: State, reading: Reading, giver: Giver, own: Lifted) -> PassedOn | str | None:

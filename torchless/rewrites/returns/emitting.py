@@ -20,6 +20,8 @@ from torchless.rewrites.returns.philox import CODE as PHILOX
 from torchless.rewrites.returns.philox import kernel_edits, parameter_edit
 from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, name_of
 from torchless.rewrites.returns.text import last_lines, unused_locals
+from torchless.rewrites.returns.undefined import CODE as ABSENT
+from torchless.rewrites.returns.undefined import optional_edits
 from torchless.rewrites.scopes import Scopes, statement_start
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
 from torchless.text.lexer import Kind
@@ -136,6 +138,10 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
         edits = number_types(reading, giver)
         text = f"{name} takes dtypes: Python passes the numbers that the target has for them"
         yield Finding(NUMBERS, text, path, giver.fact.name_start, giver.fact.name_start, edits=tuple(edits))
+    if contract.undefined:
+        edits = optional_edits(reading, giver, contract.undefined)
+        text = f"{name} asks whether there are tensors at all: they become optional"
+        yield Finding(ABSENT, text, path, giver.fact.name_start, giver.fact.name_start, edits=tuple(edits))
     if not contract.added and not body and not contract.fallback and not contract.queries:
         return
     if returns:
@@ -145,7 +151,17 @@ def _of_giver(reading: Reading, giver: Giver, contract: Contract, body: Sequence
     if contract.fallback and not returns:
         result = tokens[result_token(reading, giver)]
         edits.append(Edit(path, result.start, result.end, b"bool", LIFTED))
-    yield Finding(LIFTED, _said(name, contract), path, start, start, edits=tuple(edits), requires=("aiter_tensor.h",))
+    reads = any(a.type for a in contract.added)
+    yield Finding(
+        LIFTED,
+        _said(name, contract),
+        path,
+        start,
+        start,
+        Tier.UNSAFE if reads else Tier.SAFE,
+        tuple(edits),
+        requires=("aiter_tensor.h",),
+    )
 
 
 def _without_results(reading: Reading, giver: Giver, contract: Contract, body: Sequence[Edit]) -> list[Edit]:
@@ -160,10 +176,13 @@ def _without_results(reading: Reading, giver: Giver, contract: Contract, body: S
 
 def _said(name: str, contract: Contract) -> str:
     outputs = ", ".join(a.name for a in contract.outputs)
-    scratch = ", ".join(a.name for a in contract.scratch)
+    scratch = ", ".join(a.name for a in contract.scratch if not a.type)
+    read = ", ".join(a.name for a in contract.scratch if a.type)
     parts = [f"the output {outputs}"] if outputs else []
     parts += [f"the scratch {scratch}"] if scratch else []
     parts += ["an optional output where none is given"] if contract.fills else []
+    if read and not parts:
+        return f"{name} reads elements of tensors: Python reads {read}"
     if not parts and contract.fallback is None:
         return f"{name} works on addresses, numbers or seeds, or describes allocations that it does not make"
     if not parts:
@@ -171,7 +190,8 @@ def _said(name: str, contract: Contract) -> str:
     cleared = "".join(
         f"; {a.name} is zeroed, since {a.cleared} updates it atomically" for a in contract.added if a.cleared
     )
-    return f"{name} allocates in C++: Python makes {' and '.join(parts)}{cleared}"
+    reads = f"; Python reads {read}" if read else ""
+    return f"{name} allocates in C++: Python makes {' and '.join(parts)}{cleared}{reads}"
 
 
 def _names(reading: Reading, giver: Giver, contract: Contract) -> str:

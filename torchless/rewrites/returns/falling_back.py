@@ -13,7 +13,8 @@ from torchless.facts.typing import canonical
 from torchless.hoisting.allocation import Source, Untranslatable, read_expression
 from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
-from torchless.rewrites.returns.lifting import CODE, Expression, statement_of
+from torchless.rewrites.returns.lifted import Expression
+from torchless.rewrites.returns.lifting import CODE, statement_of
 from torchless.rewrites.returns.reading import Giver, Reading, Shape, positions
 from torchless.rewrites.scopes import Scopes
 from torchless.rewrites.statements import Statement, block_statements

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from torchless.project.model import PyOp
-from torchless.rewrites.returns.lifting import Added, Expression
+from torchless.rewrites.returns.lifted import Added, Expression
 from torchless.rewrites.returns.model import Contract, Own
 from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.rewrites.returns.reading import Shape
@@ -133,6 +133,8 @@ def _is_tensor(annotation: str) -> bool:
 
 
 def _annotation(added: Added, tensor: str) -> str:
+    if added.type:
+        return {"float": "float", "double": "float", "bool": "bool"}.get(added.type, "int")
     return f"{tensor} | None" if added.condition is not None else tensor
 
 

@@ -16,11 +16,12 @@ from torchless.hoisting.allocation import (
     read_expression,
 )
 from torchless.hoisting.locals import Local, read_locals
-from torchless.hoisting.terms import Assumption
 from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.asking import CannotAsk, Query, ask, compared
 from torchless.rewrites.returns.atomics import updated_by
+from torchless.rewrites.returns.items import Item, items_of
+from torchless.rewrites.returns.lifted import Added, CannotLift, Expression, Fill, Lifted
 from torchless.rewrites.returns.reading import Giver, Reading, Shape, name_of, positions
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import BlockKind, Scopes
@@ -28,67 +29,6 @@ from torchless.rewrites.statements import Statement, block_statements, statement
 from torchless.text.lexer import Kind
 
 CODE = "TL281"
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Python in which ``_argN_`` stands for parameter N of the C++ function.
-
-    ``helpers``: keys of hoisting.helpers.SOURCES; ``imports``: modules; ``words``: names that no parameter may hide.
-    """
-
-    text: str
-    helpers: frozenset[str] = frozenset()
-    imports: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-    assumptions: tuple[Assumption, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """A parameter that C++ gets: a tensor ``value`` that Python makes, under ``condition`` if it is not always made.
-
-    ``output``: the function's result, or a part of it; else it is scratch.
-    """
-
-    name: str
-    value: Expression
-    condition: Expression | None = None
-    output: bool = False
-    cleared: str = ""  # the kernel for whose sake memory that C++ left as it was is zeroed
-
-    @property
-    def declared(self) -> str:
-        """The parameter in C++."""
-        kind = "std::optional<aiter_tensor_t>" if self.condition is not None else "aiter_tensor_t&"
-        return f"{kind} {self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Fill:
-    """The optional parameter at ``position``, for which Python makes ``value`` where its caller gives none."""
-
-    position: int
-    value: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Lifted:
-    """What leaves a function: ``values`` says of its locals what they are afterwards, ``edits`` do it in the body.
-
-    A local is an added parameter (its name) or a parameter that was there (its position). ``queries`` tell sizes that
-    Python cannot compute.
-    """
-
-    added: tuple[Added, ...] = ()
-    fills: tuple[Fill, ...] = ()
-    values: tuple[tuple[str, str | int], ...] = ()
-    edits: tuple[Edit, ...] = ()
-    queries: tuple[Query, ...] = ()
-
-
-class CannotLift(ValueError):
-    """Why an allocation has to stay. One line, for people."""
 
 
 @dataclass
@@ -118,25 +58,49 @@ def lift(
     placeholders: Collection[tuple[int, int]] = (),
     falls_back: bool = False,
 ) -> Lifted | None:
-    """What of the definition ``giver`` moves to Python; None where it allocates nothing.
+    """What of the definition ``giver`` moves to Python; None where it allocates nothing and reads no elements.
 
     ``placeholders`` are byte ranges of tensors without elements, which stay in C++ unless they are returned. In a
     function that ``falls_back`` a result is allocated in any case. Raises CannotLift.
     """
     assert giver.body is not None
     sites = find_allocations(source, giver.body.open + 1, giver.body.close - 1)
-    if not sites:
+    items = list(items_of(reading, giver))
+    if not sites and not items:
         return None
     work = _Work(reading, giver, source, placeholders, falls_back)
     for site in sites:
         if site not in work.done:
             _lift_site(work, site, sites)
+    for item in items:
+        _lift_item(work, item)
     if not work.added and not work.fills:
         return None
     fills = tuple(Fill(position, value) for position, value in sorted(work.fills.items()))
     return Lifted(
         tuple(work.added), fills, tuple(sorted(work.values.items())), tuple(work.edits), tuple(work.queries.values())
     )
+
+
+def _lift_item(work: _Work, item: Item) -> None:
+    """``x.item<float>()`` becomes the name of a number, under the conditions on which it is read."""
+    tokens = work.scopes.tokens
+    if statement_of(work.scopes, item.first) is None:
+        raise CannotLift("an element is read where no statement was found")
+    condition = _condition(work, item.first)
+    value = Expression(item.python)
+    if condition is not None:
+        value = replace(condition, text=f"{item.python} if {condition.text} else {_NOTHING.get(item.type, '0')}")
+    parameter = name_of(work.giver, tokens, item.position)
+    known = next((a for a in work.added if a.type == item.type and a.value == value), None)
+    if known is None:
+        known = Added(_free(work, f"{parameter}_value"), value, type=item.type)
+        work.added.append(known)
+    start, end = tokens[item.first].start, tokens[item.last].end
+    work.edits.append(Edit(work.giver.path, start, end, known.name.encode(), CODE))
+
+
+_NOTHING = {"bool": "False", "float": "0.0", "double": "0.0"}
 
 
 def _names(work: _Work) -> dict[str, str]:

@@ -9,7 +9,7 @@ from torchless.hoisting.allocation import Source
 from torchless.model import Edit
 from torchless.rewrites.returns.asking import Query
 from torchless.rewrites.returns.falling_back import Fallback, Site
-from torchless.rewrites.returns.lifting import Added, Fill, Lifted
+from torchless.rewrites.returns.lifted import Added, Fill, Lifted
 from torchless.rewrites.returns.philox import Philox
 from torchless.rewrites.returns.reading import Giver, Key, Reading, Shape
 
@@ -37,7 +37,7 @@ class Contract:
     ``fallback``: what Python does when the function answers that it did nothing. ``queries``: what Python asks C++ for.
     ``addresses``: the positions of lists of tensors of which Python passes the addresses. ``philox``: the generator
     that becomes a seed and an offset. ``numbers``: the positions of dtypes of which Python passes the numbers, and
-    whether they are optional.
+    whether they are optional. ``undefined``: the positions of tensors that become optional.
     """
 
     key: Key
@@ -52,6 +52,7 @@ class Contract:
     addresses: tuple[int, ...] = ()
     philox: Philox | None = None
     numbers: tuple[tuple[int, bool], ...] = ()
+    undefined: tuple[int, ...] = ()
 
     @property
     def outputs(self) -> tuple[Added, ...]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from torchless.hoisting.allocation import Source, Untranslatable, read_condition
 from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
-from torchless.rewrites.returns.lifting import CODE, Added, CannotLift, Expression
+from torchless.rewrites.returns.lifted import Added, CannotLift, Expression
+from torchless.rewrites.returns.lifting import CODE
 from torchless.rewrites.returns.reading import Giver, Reading, positions
 from torchless.text.lexer import Kind, match_angle
 

@@ -16,7 +16,8 @@ from torchless.hoisting.locals import read_locals
 from torchless.model import Edit
 from torchless.rewrites.heads import parameters
 from torchless.rewrites.returns.asking import CannotAsk, Query, ask
-from torchless.rewrites.returns.lifting import CannotLift, Expression, statement_of
+from torchless.rewrites.returns.lifted import CannotLift, Expression
+from torchless.rewrites.returns.lifting import statement_of
 from torchless.rewrites.returns.reading import Giver, Reading, name_of, positions
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import Block, BlockKind
