@@ -54,12 +54,17 @@ def settle_all(
     """
     source = around(()).source
     changing = names_changing(readings, lambda reading, giver: _may_change(reading, giver, source))
-    out: dict[str, Contracts] = {}
-    for group in grouped(readings, [s for s in libraries.values() if s], closures, changing):
-        paths = {reading.view.source.path for reading in group}
-        modules = [name for name, sources in libraries.items() if not paths.isdisjoint(sources)]
-        out.update(dict.fromkeys(paths, settle(group, around(modules))))
-    return out
+    linked = [sources for sources in libraries.values() if sources]
+    while True:
+        out: dict[str, Contracts] = {}
+        for group in grouped(readings, linked, closures, changing):
+            paths = {reading.view.source.path for reading in group}
+            modules = [name for name, sources in libraries.items() if not paths.isdisjoint(sources)]
+            out.update(dict.fromkeys(paths, settle(group, around(modules))))
+        more = {last_name(key) for contracts in out.values() for key in contracts.by_key} - changing
+        if not more:
+            return out
+        changing |= more  # a header that only declares them has to belong to the group
 
 
 def settle(readings: Sequence[Reading], around: Surroundings) -> Contracts:
@@ -134,7 +139,7 @@ def _may_change(reading: Reading, giver: Giver, source: Callable[[Reading], Sour
     if giver.body is None:
         return False
     allocates = _may_allocate(reading, giver) or takes_generator(reading, giver) >= 0
-    return allocates or bool(sites_of(reading, giver, lambda: source(reading)))
+    return allocates or _asks_for_more(reading, giver) or bool(sites_of(reading, giver, lambda: source(reading)))
 
 
 def _may_allocate(reading: Reading, giver: Giver) -> bool:
