@@ -12,6 +12,7 @@ from torchless.facts.typing import FileView, canonical
 from torchless.model import Confidence, Edit, Finding, Tier
 from torchless.rewrites.heads import parameters
 from torchless.rewrites.passing import ParameterKey, Passing, TakesReference, parameter_key, passing_in_body
+from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import Block, Scopes, find_scopes
 from torchless.rewrites.tensor_types import Role, TensorUse, parameter_position, qualified_first, tensor_uses
 from torchless.text.lexer import Kind
@@ -110,6 +111,10 @@ class _Writer:
                 + self._why_not(use),
                 "add an output parameter, return void, and allocate the output in the Python op",
             )
+        if use.role is Role.GLOBAL and self._is_unused(use):
+            start, end = only_lines(self.view, use.first, use.name + 1)
+            edit = Edit(self.view.source.path, start, end, b"", "TL209")
+            return self._make(use, "TL209", "nothing uses this tensor: it goes", [edit])
         if use.role in (Role.MEMBER, Role.STATIC, Role.GLOBAL) and use.sign == "":
             where = {Role.MEMBER: "a member", Role.STATIC: "a static local", Role.GLOBAL: "a global"}[use.role]
             return self._block(
@@ -146,6 +151,16 @@ class _Writer:
             "the default of this parameter is an undefined tensor, which the target's tensor cannot be",
             "make the parameter std::optional<aiter_tensor_t> with std::nullopt, or take the default away",
         )
+
+    def _is_unused(self, use: TensorUse) -> bool:
+        """Whether a global is one of an unnamed namespace, declared by itself, that the file mentions nowhere else."""
+        tokens = self.view.tokens
+        alone = use.sign == "" and use.optional is None and use.const_before < 0 and use.name == use.last + 1
+        if not alone or tokens[use.name + 1].text != b";" or tokens[use.first - 1].text not in (b";", b"}", b"{"):
+            return False
+        around = self.scopes.enclosing(use.first)
+        is_own = around > 0 and tokens[around].text == b"{" and tokens[around - 1].text == b"namespace"
+        return is_own and sum(t.text == tokens[use.name].text for t in tokens) == 1
 
     def _is_undefined(self, use: TensorUse) -> bool:
         return self.scopes.pair.get(use.last + 1) == use.last + 2
