@@ -1,9 +1,9 @@
 """What becomes of every module of a checkout that is still on torch, as a table.
 
-    python benchmarks/modules.py CHECKOUT [--path csrc --path gradlib] [--safe]
+    python benchmarks/modules.py CHECKOUT [--path csrc --path gradlib] [--safe] [--write]
 
-One run of `torchless migrate`, dry; nothing is written. A module is migrated, backed out, or blocked, with the codes of
-its blockers and the first of each in words; modules without a unit hold no torch. --safe leaves out --unsafe.
+One run of `torchless migrate`, dry unless --write says otherwise. A module is migrated, backed out, or blocked, with the
+codes of its blockers and the first of each in words; modules without a unit hold no torch. --safe leaves out --unsafe.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from torchless.api import MigrateOptions, migrate
 from torchless.model import Finding, Unit, UnitStatus
+from torchless.text.writer import write_files
 
 _SHOWN = 3  # blockers in words
 
@@ -32,10 +33,13 @@ def main() -> None:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--path", action="append", default=[])
     parser.add_argument("--safe", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write the changes into CHECKOUT")
     asked = parser.parse_args()
     began = time.monotonic()
     options = MigrateOptions(paths=tuple(asked.path or ["csrc"]), unsafe=not asked.safe, cache=True)
     result = migrate(options, asked.checkout, lambda stage, done, total: None)
+    if asked.write:
+        write_files(asked.checkout, result.changes)
     units = {module: unit for unit in result.units for module in unit.modules}
     states = Counter(unit.status.value for unit in units.values())
     print(f"{len(units)} modules: {', '.join(f'{n} {state}' for state, n in states.most_common())}")
