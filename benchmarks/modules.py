@@ -2,8 +2,9 @@
 
     python benchmarks/modules.py CHECKOUT [--path csrc --path gradlib] [--safe] [--write]
 
-One run of `torchless migrate`, dry unless --write says otherwise. A module is migrated, backed out, or blocked, with the
-codes of its blockers and the first of each in words; modules without a unit hold no torch. --safe leaves out --unsafe.
+One run of `torchless migrate`, dry unless --write says otherwise. A module is migrated, backed out, or blocked, with
+the codes of its blockers and the first of each in words; modules without a unit hold no torch. --safe leaves out
+--unsafe.
 """
 
 from __future__ import annotations
