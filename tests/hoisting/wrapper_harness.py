@@ -35,7 +35,7 @@ class FakeJit:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    by_hand: frozenset[str] = frozenset()  # stubs whose schema the target makes itself
+    by_hand: frozenset[str] = frozenset()  # stubs of which nobody asks torch for a schema
 
     def compile_ops(self, module: str, fc_name: str | None = None, **options: Any) -> Callable[..., Any]:
         """The decorator. Raises ValueError where infer_schema would refuse the stub."""
@@ -121,12 +121,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _by_hand(guard: Path) -> frozenset[str]:
-    """The names in MANUAL_SCHEMA_OPS of the package's guard, where it has one."""
+    """The names that the package's guard, where it has one, does not register, or makes the schema of itself."""
     tree = ast.parse(guard.read_text("utf-8")) if guard.is_file() else ast.Module([], [])
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MANUAL_SCHEMA_OPS":
-            return frozenset(ast.literal_eval(node.value))
-    return frozenset()
+    lists = ("MANUAL_SCHEMA_OPS", "NONE_WRAPPED_OP")
+    found = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) in lists]
+    return frozenset(name for names in found for name in ast.literal_eval(names))
 
 
 @contextmanager

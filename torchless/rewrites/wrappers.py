@@ -9,6 +9,7 @@ call goes through the dispatcher once, as before.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -146,9 +147,10 @@ def split_op(file: PyFile, op: PyOp, wrapping: Wrapping, style: BlackStyle, arou
     edits += _imports(file, [GUARD] if registered else [], modules, around.guard)
     edits += _helpers(file, wrapping)
     if registered or op.function in around.guard.unregistered:
-        edits += _listed(around.guard, UNREGISTERED, [*(name for name, _ in wrapping.queries), raw])
-    elif op.function in around.guard.by_hand:
-        edits += _listed(around.guard, BY_HAND, [raw])
+        edits += _listed(around.guard, [*(name for name, _ in wrapping.queries), raw])
+    elif op.function in around.guard.by_hand and _is_list(wrapping.value):
+        # torch has no schema for it, and the one that the guard makes knows no optional numbers
+        edits += _listed(around.guard, [raw])
     message = f"{op.function} does what C++ does not do any more: it is a function around the op {raw}"
     if was_registered and not registered:
         message += f"; torch.ops.aiter.{op.function}, which had no fake, is gone"
@@ -420,12 +422,16 @@ def _import_of_module(file: PyFile, module: str) -> Edit:
     return Edit(file.path, end, end, on_disk(file, "\n") + line, CODE)
 
 
-def _listed(guard: Guard, name: str, ops: Sequence[str]) -> list[Edit]:
-    """``ops`` in the list ``name`` of the guard's file, on lines of their own before the list ends."""
+def _is_list(annotation: str) -> bool:
+    return re.match(r"(?:typing\.)?[lL]ist\b", annotation) is not None
+
+
+def _listed(guard: Guard, ops: Sequence[str]) -> list[Edit]:
+    """``ops`` in the list of names that are no custom ops, on lines of their own before the list ends."""
     assert guard.file is not None
     file = guard.file
-    names = _list(file, name)
-    new = [op for op in ops if names is not None and op not in _strings(names)]
+    names = _list(file, UNREGISTERED)
+    new = [op for op in ops if op not in guard.unregistered]
     if names is None or not new:
         return []
     end = file.span(names)[1] - 1
