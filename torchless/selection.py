@@ -52,8 +52,8 @@ def select(
 ) -> Selection:
     """Resolve ``paths`` (relative to ``start``) and ``modules`` against ``project``.
 
-    A source selects the units that it defines, a folder those of its sources, a header those that it declares; a header
-    that only registers bindings selects none. ``exclude`` are gitignore patterns; they hold for files named outright
+    A source selects the units that it defines, a folder those of its sources, a header those that it declares; a source
+    that binds the functions of one module selects that module, a header that only registers bindings none. ``exclude`` are gitignore patterns; they hold for files named outright
     only with ``force_exclude``. Raises SelectionError.
     """
     known = {m.name for m in project.modules}
@@ -72,6 +72,7 @@ def select(
     folders: set[str] = set()
     linked: set[str] = set()
     outright: set[str] = set()
+    bound: set[str] = set()
     left_out: list[str] = []
     further = dict(project.further_names)
     for path in paths:
@@ -97,7 +98,10 @@ def select(
         outright.add(relative)
         if relative in project.sources:
             sources.add(relative)
-            if relative in binding:
+            owners = [m.name for m in project.modules if relative in m.sources]
+            if relative in binding and len(owners) == 1:
+                bound.update(owners)
+            elif relative in binding:
                 notes.append(f"{path} binds functions and selects only those that it defines (--module selects all)")
         elif relative in registering:
             notes.append(f"{path} only registers bindings, so it selects no unit")
@@ -106,7 +110,7 @@ def select(
     return Selection(
         frozenset(sources),
         frozenset(headers),
-        frozenset(modules),
+        frozenset(modules) | bound,
         tuple(notes),
         frozenset(folders),
         frozenset(linked),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,18 @@ def test_a_source_selects_itself(mini_aiter: Path) -> None:
     assert (found.sources, found.headers, found.modules, found.notes) == ({NORM}, frozenset(), frozenset(), ())
     assert chosen(mini_aiter / "csrc", "kernels/norm_kernels.cu").sources == {NORM}
     assert chosen(mini_aiter, str(mini_aiter / NORM), f"./csrc/../{NORM}").sources == {NORM}
+
+
+def test_a_source_that_binds_one_module_selects_it(mini_aiter: Path) -> None:
+    binding = "csrc/pybind/scale_pybind.cu"
+    found = chosen(mini_aiter, binding)
+    assert (found.sources, found.modules, found.notes) == ({binding}, {"module_scale"}, ())
+    config = mini_aiter / "aiter" / "jit" / "optCompilerConfig.json"
+    modules = json.loads(config.read_text())
+    config.write_text(json.dumps({**modules, "module_other": modules["module_scale"]}))
+    shared = chosen(mini_aiter, binding)
+    assert shared.modules == frozenset()
+    assert "selects only those that it defines" in shared.notes[0]
 
 
 def test_a_folder_selects_its_sources_and_covers_its_headers(mini_aiter: Path) -> None:
