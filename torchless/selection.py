@@ -53,8 +53,9 @@ def select(
     """Resolve ``paths`` (relative to ``start``) and ``modules`` against ``project``.
 
     A source selects the units that it defines, a folder those of its sources, a header those that it declares; a source
-    that binds the functions of one module selects that module, a header that only registers bindings none. ``exclude`` are gitignore patterns; they hold for files named outright
-    only with ``force_exclude``. Raises SelectionError.
+    that binds the functions of one module selects that module, a header that only registers bindings none.
+    ``exclude`` are gitignore patterns; they hold for files named outright only with ``force_exclude``. Raises
+    SelectionError.
     """
     known = {m.name for m in project.modules}
     for name in modules:
