@@ -64,7 +64,7 @@ def test_facts_that_are_known_are_not_asked_for(asked: list[Any], tmp_path: Path
 def test_checks_over_the_stubs_are_remembered(
     asked: list[Any], tmp_path: Path, options: dict[str, Any], remembered: bool
 ) -> None:
-    analysis: Any = SimpleNamespace(root=tmp_path, graph=IncludeGraph(tmp_path, {"a.cu": [()]}))
+    analysis: Any = SimpleNamespace(root=tmp_path, graph=IncludeGraph(tmp_path, {"a.cu": [()]}), hashes={})
     for _ in range(2):
         check = workers.check_runner(analysis, MigrateOptions(paths=(), **options), quiet)
         assert list(check([JOB])) == [CheckResult(JOB.spec)]
