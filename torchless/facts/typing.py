@@ -7,6 +7,7 @@ file. Such answers are marked syntactic.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,9 +97,10 @@ class FileView:
 
     @cached_property
     def declarations(self) -> dict[bytes, list[Declaration]]:
-        """Declarations read off the text, by name; see facts/declarations.py."""
+        """Declarations read off the text, by name, in the order in which they come to be seen; facts/declarations.py."""
         out: dict[bytes, list[Declaration]] = {}
-        for declaration in find_declarations(self.tokens, self.aliases):
+        found = find_declarations(self.tokens, self.aliases)
+        for declaration in sorted(found, key=lambda declaration: declaration.scope_start):
             out.setdefault(declaration.name, []).append(declaration)
         return out
 
@@ -348,11 +350,10 @@ def _class_of_name(view: FileView, index: int) -> TypeAnswer | None:
         return TypeAnswer(frozenset({"dtype"}), _confidence(view, index))
     if facts or name:
         return None
-    best: Declaration | None = None
-    for declaration in view.declarations.get(token.text, ()):
-        inside = declaration.scope_start <= token.start < declaration.scope_end
-        if inside and (best is None or declaration.offset > best.offset):
-            best = declaration
+    declared = view.declarations.get(token.text, ())
+    # the last one whose scope holds the name is the innermost; many functions may have an x
+    ahead = bisect_right(declared, token.start, key=lambda declaration: declaration.scope_start)
+    best = next((d for d in reversed(declared[:ahead]) if token.start < d.scope_end), None)
     if best is None:
         return None
     if best.type:
