@@ -97,7 +97,7 @@ class FileView:
 
     @cached_property
     def declarations(self) -> dict[bytes, list[Declaration]]:
-        """Declarations read off the text, by name, in the order in which they come to be seen; facts/declarations.py."""
+        """Declarations read off the text, by name, in the order in which they come to be seen (declarations.py)."""
         out: dict[bytes, list[Declaration]] = {}
         found = find_declarations(self.tokens, self.aliases)
         for declaration in sorted(found, key=lambda declaration: declaration.scope_start):
