@@ -16,7 +16,7 @@ from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.answers import Scope, fallback_of, gives_of
 from torchless.rewrites.returns.dtype_numbers import dtypes_again, numbered
 from torchless.rewrites.returns.falling_back import Fallback, Site, body_edits, sites_of
-from torchless.rewrites.returns.groups import grouped, names_changing
+from torchless.rewrites.returns.groups import grouped, names_changing, with_callers
 from torchless.rewrites.returns.lifted import Added, CannotLift, Fill, Lifted
 from torchless.rewrites.returns.lifting import lift
 from torchless.rewrites.returns.lists import addressed
@@ -181,15 +181,7 @@ def _adding(
     """The names of the functions at the places ``changing``, and of those that call them, over any number of steps."""
     places = {key: {(g.path, g.fact.start) for _, g in found} for key, found in definitions.items()}
     names = {last_name(key) for key, found in places.items() if not found.isdisjoint(changing)}
-    while True:
-        more = {
-            last_name(key)
-            for key, found in definitions.items()
-            if last_name(key) not in names and any(True for r, g in found for _ in calls_of(r, g, names))
-        }
-        if not more:
-            return frozenset(names)
-        names |= more
+    return with_callers(names, [pair for found in definitions.values() for pair in found])
 
 
 def _concerns(state: State, key: Key) -> bool:

@@ -50,16 +50,22 @@ def names_changing(readings: Sequence[Reading], may_change: Callable[[Reading, G
     """
     everything = [(r, g) for r in readings for g in r.givers]
     names = {last_name(g.key) for r, g in everything if _changes(g) or may_change(r, g)}
+    return with_callers(names, everything)
+
+
+def with_callers(names: Collection[str], functions: Iterable[tuple[Reading, Giver]]) -> frozenset[str]:
+    """``names``, and those of the ``functions`` with a body that call one of them, over any number of steps."""
+    defined = [(reading, giver) for reading, giver in functions if giver.body is not None]
+    found = frozenset(names)
     while True:
         more = {
             last_name(giver.key)
-            for reading, giver in everything
-            if giver.body is not None and last_name(giver.key) not in names
-            if any(True for _ in calls_of(reading, giver, names))
+            for reading, giver in defined
+            if last_name(giver.key) not in found and any(True for _ in calls_of(reading, giver, found))
         }
         if not more:
-            return frozenset(names)
-        names |= more
+            return found
+        found |= more
 
 
 def _changes(giver: Giver) -> bool:
