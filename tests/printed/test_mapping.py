@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
 
 from hypothesis import given, settings
@@ -151,4 +152,7 @@ def test_whatever_is_written_is_what_is_printed(data: st.DataObject) -> None:
     text = edited(source, made)
     if isinstance(text, bytes):
         (after,) = printed_by(SourceFile("gen.py", text), lambda code: b"Tensor" in code or b"check" in code)
-        assert after.template.code == apply(code, [made])
+        wanted = [apply(code, [made])]
+        if not made.new and code[start : start + 1] == b"\n" and end > start + 1:
+            wanted.append(apply(code, [replace(made, start=start + 1)]))  # the script puts a line end in there
+        assert after.template.code in wanted
