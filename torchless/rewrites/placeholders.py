@@ -15,7 +15,7 @@ from torchless.rewrites.dtypes import enumerator, of_constant
 from torchless.rewrites.heads import namespace_of, split_arguments
 from torchless.rewrites.include_lines import directives, guard_conditions
 from torchless.rewrites.insertion import comment_above
-from torchless.rewrites.scopes import BlockKind, Scopes, scopes_of
+from torchless.rewrites.scopes import Block, BlockKind, Scopes, scopes_of
 from torchless.rewrites.tensor_types import qualified_first
 from torchless.text.lexer import Kind
 
@@ -185,8 +185,9 @@ def _is_defined(view: FileView) -> bool:
 def helper_place(view: FileView, scopes: Scopes, index: int) -> tuple[int, bytes] | None:
     """(offset of a line start, indentation): where a helper for the code at ``index`` may be defined.
 
-    In front of the function's head and the comment above it, outside every #if but the include guard. None when the
-    function does not stand at namespace scope.
+    In front of the first function with tensors for parameters that stands beside the function there (of itself if it is
+    the first) and of the comment above it, outside every #if but the include guard. None when the function does not
+    stand at namespace scope.
     """
     source, tokens = view.source, view.tokens
     function = scopes.function_of(index)
@@ -195,7 +196,8 @@ def helper_place(view: FileView, scopes: Scopes, index: int) -> tuple[int, bytes
     around = [b for b in scopes.around(function.open) if b.kind is not BlockKind.NAMESPACE]
     if around:
         return None
-    head = tokens[function.head].start
+    beside = (b for b in scopes.blocks if b.parent == function.parent and _takes_tensors(view, b))
+    head = tokens[min([function.head, *(b.head for b in beside)])].start
     offset = _outside_conditionals(view, head)
     if offset != head:
         at = next((t for t in tokens if t.start >= offset), tokens[0])
@@ -207,6 +209,12 @@ def helper_place(view: FileView, scopes: Scopes, index: int) -> tuple[int, bytes
     if source.data[start:offset].strip(b" \t\xef\xbb\xbf"):
         return None  # something else stands on that line
     return comment_above(view, start), indent
+
+
+def _takes_tensors(view: FileView, block: Block) -> bool:
+    """Whether ``block`` is the body of a function with a torch tensor among its parameters."""
+    names = view.tokens[block.params : block.open] if block.params >= 0 else ()
+    return block.kind is BlockKind.FUNCTION and any(t.text == b"Tensor" for t in names)
 
 
 def _outside_conditionals(view: FileView, offset: int) -> int:
