@@ -44,7 +44,9 @@ def main() -> None:
     parser.add_argument("--rungs", default="types,closure,device,trace")
     parser.add_argument("--sides", default="tool,people")
     parser.add_argument("--unsafe", action="store_true", help="let the tool make edits whose meaning may shift")
-    parser.add_argument("--opus-guard", choices=("root", "define"), default="root", help="as for `torchless migrate`")
+    parser.add_argument(
+        "--opus-guard", choices=("auto", "root", "define"), default="auto", help="as for `torchless migrate`"
+    )
     parser.add_argument("-o", dest="output", type=Path)
     parser.add_argument("--show", nargs="+", type=Path, help="print the table of FILEs instead of running anything")
     options = parser.parse_args()

@@ -24,7 +24,7 @@ else:
 
 HEADERS = ("stubs", "system")
 CHECKS = ("aiter", "throw")
-OPUS_GUARD = ("root", "define")
+OPUS_GUARD = ("auto", "root", "define")
 Options = TypeVar("Options", MigrateOptions, CheckOptions)
 
 

@@ -16,10 +16,11 @@ class MigrateOptions:
     """What to migrate and how.
 
     ``paths`` are files or folders, absolute or relative to the start folder. ``select`` and ``ignore`` are codes or
-    prefixes of codes. ``jobs`` 0 means one worker per core. ``opus_guard``: mend the c10 leak at its "root", or by a
-    "define" in each translation unit. ``offer_all``: offer optional rewrites also where they gain little. ``opt_in``
-    are the codes of rules that are applied only when they are selected; the rule files say which. ``held`` are names of
-    units that are to stay as they are and count as backed out: they failed a rung of the ladder.
+    prefixes of codes. ``jobs`` 0 means one worker per core. ``opus_guard``: mend the c10 leak at its "root",
+    by a "define" in each translation unit, or ("auto") at the root where the header is selected, else by defines.
+    ``offer_all``: offer optional rewrites also where they gain little. ``opt_in`` are the codes of rules that are
+    applied only when they are selected; the rule files say which. ``held`` are names of units that are to stay as they
+    are and count as backed out: they failed a rung of the ladder.
     """
 
     paths: tuple[str, ...]
@@ -38,7 +39,7 @@ class MigrateOptions:
     checks: str = "aiter"
     assume_target: bool = False
     rule_files: tuple[str, ...] = ()
-    opus_guard: str = "root"
+    opus_guard: str = "auto"
     offer_all: bool = False
     opt_in: frozenset[str] = frozenset()
     held: tuple[str, ...] = ()

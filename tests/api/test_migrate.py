@@ -146,6 +146,9 @@ def test_the_header_that_brings_c10_is_mended_at_its_root_or_per_source(scale: C
     alone = scale.migrate(source, opus_guard="root")
     assert alone.statuses == {UNIT: "migrated"} and header not in alone.new
     assert [f.path for f in alone.findings(UNIT, "TL009")] == [header]
+    assert (
+        scale.migrate().new == root.new and scale.migrate(source).new == scale.migrate(source, opus_guard="define").new
+    )
     for options in ({"ignore": ("TL107",)}, {"ignore": ("TL107",), "opus_guard": "define"}):
         assert scale.migrate(**options).new == alone.new
 

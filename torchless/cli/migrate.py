@@ -41,7 +41,11 @@ from torchless.text import diff, writer
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude even files that are named outright.")
 @click.option("--checks", type=click.Choice(config.CHECKS), help="A failing check aborts (aiter) or throws.")
 @click.option("--assume-target/--no-assume-target", default=None, help="Dry run where the target headers are missing.")
-@click.option("--opus-guard", type=click.Choice(config.OPUS_GUARD), help="Where to mend the opus header's c10 leak.")
+@click.option(
+    "--opus-guard",
+    type=click.Choice(config.OPUS_GUARD),
+    help="Where to mend the opus header's c10 leak: at its root, by defines, or (auto) the root if it is selected.",
+)
 @click.option("--all", "offer_all", is_flag=True, default=None, help="Offer also what gains little (TL51).")
 @click.option("--rules", "rule_files", multiple=True, metavar="FILE", help="Rules of your own (repeatable).")
 @click.option("--why-joined", nargs=2, metavar="A B", help="Only say why two entry points or modules move together.")

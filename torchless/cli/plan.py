@@ -56,7 +56,11 @@ _KEPT = (*_MIGRATE, "group_by", "max_files", "max_lines", "profile", "title", "t
 @click.option("--ignore", multiple=True, metavar="CODES", help="Without these rules.")
 @click.option("--unsafe/--no-unsafe", default=None, help="Also plan fixes that may shift the meaning.")
 @click.option("--checks", type=click.Choice(config.CHECKS), help="A failing check aborts (aiter) or throws.")
-@click.option("--opus-guard", type=click.Choice(config.OPUS_GUARD), help="Where to mend the opus header's c10 leak.")
+@click.option(
+    "--opus-guard",
+    type=click.Choice(config.OPUS_GUARD),
+    help="Where to mend the opus header's c10 leak: at its root, by defines, or (auto) the root if it is selected.",
+)
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Skip files that match (gitignore syntax).")
 @click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Worker processes; 0: one per core.")
 @click.option("--cache/--no-cache", default=None, help="Reuse facts and checks of earlier runs.")

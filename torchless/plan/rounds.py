@@ -105,11 +105,21 @@ def drafts_of(chosen: Sequence[Group], seen: Grouped, options: MigrateOptions) -
     read = Reader(analysis)
     has_modules = bool(analysis.project.modules)
     drafts = [decide(g, [*by_group.get(g.name, []), *_staying(g, has_modules)], analysis, read, policy) for g in chosen]
-    if options.opus_guard == "define" and not options.dropped("TL107"):
-        for _, guard in guarded_headers(analysis, read):
+    for _, guard in guarded_headers(analysis, read):
+        if _guard_mended(guard.path, analysis, options) == "define":
             extra = define_in_units(guard, analysis, read, [d for d in drafts if not d.blockers])
             drafts = [_with_findings(d, extra.get(d.name, [])) for d in drafts]
     return drafts
+
+
+def _guard_mended(path: str, analysis: Analysis, options: MigrateOptions) -> str:
+    """Where the c10 leak of the header at ``path`` is mended: "root", "define", or "" for nowhere."""
+    if options.dropped("TL107"):
+        return ""
+    covered = analysis.selection.covers(path)
+    if options.opus_guard == "auto":
+        return "root" if covered else "define"
+    return options.opus_guard if options.opus_guard == "define" or covered else ""
 
 
 def _staying(candidate: Group, has_modules: bool) -> list[Finding]:
@@ -259,10 +269,8 @@ def _opened_guards(
     held: Collection[str],
 ) -> list[Draft]:
     """Units for headers that bring torch to whoever does not opt out, where the selection covers them."""
-    if options.opus_guard != "root" or options.dropped("TL107"):
-        return []
     return [
         invert_at_root(header, guard, analysis, read, ahead)
         for header, guard in guarded_headers(analysis, read)
-        if analysis.selection.covers(guard.path) and guard.path not in held
+        if _guard_mended(guard.path, analysis, options) == "root" and guard.path not in held
     ]
