@@ -16,7 +16,7 @@ from torchless.printed.mapping import spans_in
 from torchless.project.model import BindingRow, Module, PyOp
 from torchless.project.target import CORE_HEADERS
 from torchless.rewrites import throw_scope
-from torchless.rewrites.binding_rows import new_arguments, new_rows, seed_and_offset
+from torchless.rewrites.binding_rows import all_arguments, new_arguments, new_rows, seed_and_offset
 from torchless.rewrites.bindings import binding_defaults, stream_setters
 from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
@@ -256,7 +256,11 @@ def _new_arguments(
     names = added_names(contract, [arg.name for arg in row.args])
     added = [(0, names[a.name], a.condition is not None) for a in contract.outputs]
     added += [(contract.at, names[a.name], a.condition is not None) for a in contract.scratch]
-    finding = new_arguments(source, row, added, contract.key[1]) if added else None
+    finding = None
+    if added and row.args:
+        finding = new_arguments(source, row, added, contract.key[1])
+    elif added and contract.philox is None:
+        finding = all_arguments(source, row, _names_of(seen, contract, [name for _, name, _ in added]))
     out = [finding] if finding is not None else []
     if contract.philox is not None:
         drawn = seed_and_offset(source, row, contract.philox.position, (SEED, OFFSET))
@@ -264,6 +268,16 @@ def _new_arguments(
     if contract.queries:
         out.append(new_rows(source, row, [(q.name, q.parameters) for q in contract.queries]))
     return out
+
+
+def _names_of(seen: Sequence[FunctionFact], contract: Contract, added: Sequence[str]) -> list[str]:
+    """What the parameters of a row's function are called once it has the ``added`` ones; none where one has no name."""
+    for function in sorted(seen, key=lambda f: f.body_start < 0):  # a definition's names are those that people know
+        names = [p.name for p in function.params]
+        if len(names) == contract.key[1] and all(names) and not set(names) & set(added):
+            outputs = len(contract.outputs)
+            return [*added[:outputs], *names[: contract.at], *added[outputs:], *names[contract.at :]]
+    return []
 
 
 def _guards(group: Group, functions: Sequence[FunctionFact], analysis: Analysis, launching: Launching) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from torchless.model import Edit, Finding, Tier
@@ -11,12 +12,14 @@ from torchless.text.lexer import Kind, Token, code_tokens, lex, match_forward
 from torchless.text.source import SourceFile
 
 CODE = "TL721"
+_COLUMNS = 100  # source: the target's .clang-format
+_CONTINUED = re.compile(rb"([ \t]*)\\\r?\n?\Z")
 
 
 def new_arguments(
     source: SourceFile, row: BindingRow, added: Sequence[tuple[int, str, bool]], parameters: int
 ) -> Finding | None:
-    """TL721 for a row that names its arguments; None where it names none, and then none is needed.
+    """TL721 for a row that names its arguments; None where it names none (see all_arguments()).
 
     ``added``: (position among the ``parameters`` of old before which it goes, name, whether it may be None), in
     order. A row that names some of its arguments, or more or fewer than there are parameters, blocks.
@@ -34,6 +37,60 @@ def new_arguments(
         _edit(source, spans, position, name, optional, rank) for rank, (position, name, optional) in enumerate(added)
     ]
     return Finding(CODE, message, row.path, row.start, end, edits=tuple(edits))
+
+
+def all_arguments(source: SourceFile, row: BindingRow, names: Sequence[str]) -> Finding | None:
+    """TL721 for a row that names no argument and whose function gets parameters: ``names`` are all that it has then.
+
+    None where the row names some, or where its end is not to be seen.
+    """
+    tokens = _code(source, row)
+    opener = next((i for i, t in enumerate(tokens) if t.text == b"(" and t.kind is Kind.PUNCT), -1)
+    close = match_forward(tokens, opener) if opener >= 0 else -1
+    if row.args or close < 0 or not names:
+        return None
+    at = tokens[close].start
+    line = source.line_of(at)
+    start = source.line_start(line)
+    words = ", ".join(f'py::arg("{name}")' for name in names).encode()
+    tail = _CONTINUED.search(source.line_bytes(line))
+    code_end = start + tail.start(1) if tail else start + len(source.line_bytes(line).rstrip())
+    message = f"{row.name} names its arguments, of which there are more now"
+    edits = [Edit(source.path, at, at, b", " + words, CODE)]
+    row_line = source.line_start(source.line_of(row.start))
+    alone = not source.data[row_line : row.start].strip()
+    if alone and code_end - start + len(words) + 2 > _COLUMNS:
+        first = tokens[opener + 1].start
+        below = source.line_of(first) == source.line_of(tokens[opener].start)
+        indent = b" " * (source.column_of(first) - 1 if below else len(_indentation(source, at)))
+        edits = _on_a_line_of_its_own(source, at, indent, words, code_end, tail is not None)
+    return Finding(CODE, message, row.path, row.start, row.end, edits=tuple(edits))
+
+
+def _on_a_line_of_its_own(
+    source: SourceFile, at: int, indent: bytes, words: bytes, code_end: int, continued: bool
+) -> list[Edit]:
+    """``words`` on a line after the one of ``at``, whose code ends at ``code_end``; backslashes keep their column."""
+    line = source.line_of(at)
+    eol = source.eol_at(at)
+    before = source.line_bytes(line - 1).rstrip(b"\r\n") if line > 1 else b""
+    text = source.line_bytes(line).rstrip(b"\r\n")
+    in_macro = continued or before.endswith(b"\\")
+    if not in_macro:
+        return [Edit(source.path, at, at, b"," + eol + indent + words, CODE)]
+    column = len(text) if continued else len(before)
+    pad = b" " * max(1, column - 1 - (at - source.line_start(line)) - 1)
+    edits = [Edit(source.path, at, at, b"," + pad + b"\\" + eol + indent + words, CODE)]
+    if continued:
+        rest = len(indent) + len(words) + code_end - at
+        blanks = source.line_start(line) + len(text) - 1
+        edits.append(Edit(source.path, code_end, blanks, b" " * max(1, column - 1 - rest), CODE))
+    return edits
+
+
+def _indentation(source: SourceFile, at: int) -> bytes:
+    text = source.line_bytes(source.line_of(at))
+    return text[: len(text) - len(text.lstrip(b" \t"))]
 
 
 def seed_and_offset(source: SourceFile, row: BindingRow, position: int, names: Sequence[str]) -> Finding | None:
@@ -77,8 +134,7 @@ def new_rows(source: SourceFile, row: BindingRow, queries: Sequence[tuple[str, S
 
 def _argument_spans(source: SourceFile, row: BindingRow) -> list[tuple[int, int]]:
     """The byte ranges of the py::arg arguments of the row."""
-    tokens = code_tokens(lex(source.data, row.start, row.end))
-    tokens = [t for t in tokens if t.text != b"\\"]
+    tokens = _code(source, row)
     opener = next((i for i, t in enumerate(tokens) if t.text == b"(" and t.kind is Kind.PUNCT), -1)
     close = match_forward(tokens, opener) if opener >= 0 else -1
     if close < 0:
@@ -88,6 +144,11 @@ def _argument_spans(source: SourceFile, row: BindingRow) -> list[tuple[int, int]
         for first, last in split_arguments(tokens, opener, close)
         if _names_argument(tokens[first:last])
     ]
+
+
+def _code(source: SourceFile, row: BindingRow) -> list[Token]:
+    """The tokens of the row, without the backslashes that continue a macro."""
+    return [t for t in code_tokens(lex(source.data, row.start, row.end)) if t.text != b"\\"]
 
 
 def _names_argument(tokens: Sequence[Token]) -> bool:

@@ -95,7 +95,7 @@ def lift_generator(reading: Reading, giver: Giver, source: Source) -> tuple[Phil
         is_argument = tokens[i - 1].text in (b",", b"(") and tokens[i + 1].text in (b",", b")")
         if tokens[i].text != state or not is_argument:
             raise CannotLift("the generator, or the Philox state, is used for something else as well")
-        text = f"static_cast<uint64_t>({SEED}), static_cast<uint64_t>({OFFSET})".encode()
+        text = f"static_cast<uint64_t>({SEED}){_comma(reading, i)}static_cast<uint64_t>({OFFSET})".encode()
         edits.append(Edit(giver.path, tokens[i].start, tokens[i].end, text, CODE))
     tensor = next((i for i, kind in enumerate(giver.tensors) if kind == "tensor"), -1)
     if tensor < 0:
@@ -189,11 +189,19 @@ def parameter_edit(reading: Reading, giver: Giver, position: int) -> Edit:
 
 def _between(reading: Reading, opener: int, position: int) -> str:
     """What separates two parameters where the one at ``position`` stands."""
-    source, tokens = reading.view.source, reading.view.tokens
-    first = tokens[parameters(reading.scopes, opener)[position].first].start
-    start = source.line_start(source.line_of(first))
-    indent = source.data[start:first]
-    return ", " if indent.strip() else "," + source.eol_at(first).decode() + indent.decode("latin-1")
+    return _comma(reading, parameters(reading.scopes, opener)[position].first)
+
+
+def _comma(reading: Reading, index: int) -> str:
+    """What separates two elements of a list where the one that starts at the token ``index`` stands."""
+    return "," + (_new_line(reading, index) or " ")
+
+
+def _new_line(reading: Reading, index: int) -> str:
+    """A line end and the blanks in front of the token ``index``; "" where it does not start its line, or in a macro."""
+    source, token = reading.view.source, reading.view.tokens[index]
+    indent = source.data[source.line_start(source.line_of(token.start)) : token.start]
+    return "" if indent.strip() or token.directive else source.eol_at(token.start).decode() + indent.decode("latin-1")
 
 
 def kernel_edits(reading: Reading) -> list[Edit]:
@@ -224,6 +232,8 @@ def _in_kernel(reading: Reading, index: int) -> Edit:
     statement = statement_of(reading.scopes, index)
     if statement is not None and tokens[index - 2].text == b"unpack" and tokens[statement.first + 1].text == b"[":
         seed, offset = tokens[statement.first + 2], tokens[statement.first + 4]
-        text = b"uint64_t " + seed.text + f" = {SEED}, ".encode() + offset.text + f" = {OFFSET};".encode()
+        words = f"uint64_t {seed.text.decode()} = {SEED};", f"uint64_t {offset.text.decode()} = {OFFSET};"
+        text = (_new_line(reading, statement.first) or " ").join(words).encode()
         return Edit(path, tokens[statement.first].start, tokens[statement.last].end, text, CODE)
-    return Edit(path, tokens[index].start, tokens[index].end, f"{SEED}, {OFFSET}".encode(), CODE)
+    text = f"{SEED}{_comma(reading, index)}{OFFSET}".encode()
+    return Edit(path, tokens[index].start, tokens[index].end, text, CODE)

@@ -60,7 +60,7 @@ def only_lines(view: FileView, first: int, last: int) -> tuple[int, int]:
 def unused_locals(reading: Reading, body: Block, edits: Sequence[Edit], code: str) -> list[Edit]:
     """The declarations of framework values (options, dtypes, devices, sizes) that only what ``edits`` replace used.
 
-    Options that nothing uses count too: making them does nothing.
+    So are numbers that are written out. Options that nothing uses count too: making them does nothing.
     """
     out: list[Edit] = []
     while True:
@@ -80,9 +80,16 @@ def _candidates(reading: Reading, body: Block) -> list[tuple[Statement, Local]]:
         if len(found) != 1 or found[0].static or found[0].part >= 0:
             continue
         kinds = {f.type for f in view.facts.get(view.tokens[found[0].name].start, ())}
-        if kinds & _FRAMEWORK or found[0].type in ("torch::TensorOptions", "at::TensorOptions", "c10::TensorOptions"):
+        options = found[0].type in ("torch::TensorOptions", "at::TensorOptions", "c10::TensorOptions")
+        if kinds & _FRAMEWORK or options or _is_written_out(view, found[0]):
             out.append((statement, found[0]))
     return out
+
+
+def _is_written_out(view: FileView, local: Local) -> bool:
+    """Whether the local is begun with a number that stands there."""
+    first, last = local.init
+    return first == last and view.tokens[first].kind is Kind.NUMBER and not local.reference
 
 
 def _simple(scopes: Scopes, found: Sequence[Statement]) -> Iterator[Statement]:
