@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from torchless.analysis import Analysis
 from torchless.facts.includes import IncludeGraph, torch_headers
 from torchless.model import Edit, Finding
+from torchless.plan.alignment import keep_alignment
+from torchless.plan.blank_lines import join_blank_lines
 from torchless.plan.collect import Dropped, Settle
 from torchless.plan.continuations import keep_columns
 from torchless.plan.decide import Draft, Reader
@@ -19,6 +21,7 @@ from torchless.rewrites.default_arguments import repeated_defaults
 from torchless.rewrites.includes import rewrite_includes
 from torchless.selection import is_cpp, is_header
 from torchless.text.edits import GroupConflict, apply, merge_groups
+from torchless.text.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
         found = settle([f for f in found if not dropped(f.code)])
         includes[path] = tuple(found)
         edits = edits + [e for f in found for e in f.edits]
-        edits += keep_columns(view.source, edits)
+        edits = _laid_out(view.source, edits, path in analysis.printed)
         if not edits:
             continue
         by_path[path] = edits
@@ -89,7 +92,8 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
         graph = graph.with_overlay({path: texts[path]})
     for path, edits in by_path.items():
         if path not in texts:
-            texts[path] = apply(read(path).data, edits)
+            by_path[path] = _laid_out(read(path), edits, path in analysis.printed) if is_cpp(path) else edits
+            texts[path] = apply(read(path).data, by_path[path])
     beside = {path: name for path, name in beside.items() if path in texts}
     scripts, stuck = written_back(ahead, by_path, beside, analysis)
     for script, made in scripts.items():
@@ -97,6 +101,17 @@ def assemble(drafts: Sequence[Draft], analysis: Analysis, read: Reader, dropped:
         texts[script] = apply(read(script).data, by_path[script])
     edits_of = {path: tuple(sorted(edits)) for path, edits in by_path.items()}
     return Assembled(texts, edits_of, includes, merged.conflicts, beside, stuck)
+
+
+def _laid_out(source: SourceFile, edits: list[Edit], printed: bool) -> list[Edit]:
+    """``edits``, with what keeps the layout around them: blank lines, lists below their first element, backslashes.
+
+    In what a script prints, names have lengths that nobody knows: only backslashes are looked after there.
+    """
+    if not printed:
+        edits = [*edits, *join_blank_lines(source, edits)]
+        edits = keep_alignment(source, edits)
+    return [*edits, *keep_columns(source, edits)]
 
 
 def _include_files(drafts: Sequence[Draft], analysis: Analysis) -> list[str]:

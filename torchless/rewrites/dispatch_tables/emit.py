@@ -21,7 +21,7 @@ _LONGEST = 100  # columns of a line that is written anew; source: the target's .
 
 
 def pointer_edits(file: File, found: Callable) -> list[Edit]:
-    """std::function<R(A...)> as R (*)(A...), the lines of its parameters aligned as they were."""
+    """std::function<R(A...)> as R (*)(A...)."""
     data, tokens, path = file.view.source.data, file.view.tokens, file.path
     start, inner = tokens[found.first].start, tokens[found.angle + 1].start
     opener = tokens[found.open]
@@ -35,30 +35,6 @@ def pointer_edits(file: File, found: Callable) -> list[Edit]:
     edits.append(Edit(path, opener.start, opener.start, b"(*)" if blank else b" (*)", POINTER))
     last = tokens[found.last]
     edits.append(Edit(path, tokens[found.close].end, last.end, b"", POINTER))
-    shift = _column_after(file, start, inner, opener.end, 3 if blank else 4)
-    return [*edits, *_realigned(file, found, shift)]
-
-
-def _column_after(file: File, start: int, inner: int, after: int, added: int) -> int:
-    """By how much the column of byte ``after`` changes when [start, inner) goes and ``added`` bytes come before it."""
-    source = file.view.source
-    gone = inner - start if source.line_of(start) == source.line_of(after) else 0
-    return added - gone
-
-
-def _realigned(file: File, found: Callable, shift: int) -> list[Edit]:
-    """Edits that move the lines of the parameters which are aligned with the first one by ``shift`` columns."""
-    source, tokens = file.view.source, file.view.tokens
-    aligned = source.column_of(tokens[found.open].end)
-    if tokens[found.open + 1].start != tokens[found.open].end:
-        return []
-    edits = []
-    for line in range(source.line_of(tokens[found.open].start) + 1, source.line_of(tokens[found.close].start) + 1):
-        start = source.line_start(line)
-        text = source.line_bytes(line)
-        indent = len(text) - len(text.lstrip(b" "))
-        if indent == aligned - 1:
-            edits.append(Edit(file.path, start, start + indent, b" " * (indent + shift), POINTER))
     return edits
 
 
