@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from torchless.errors import UsageError
+from torchless.facts.arches import is_known
 from torchless.options import CheckOptions, MigrateOptions
 
 if sys.version_info >= (3, 11):
@@ -155,8 +156,8 @@ def merge(config: Config, flags: Mapping[str, Any], defaults: Options) -> Option
     for define in options.defines:
         if not re.fullmatch(r"[A-Za-z_]\w*(=.*)?", define):
             raise refuse("defines", f"not a define: {define!r} (want NAME or NAME=VALUE)")
-    if not re.fullmatch(r"gfx[0-9a-f]+", options.arch):
-        raise refuse("arch", f"not an architecture: {options.arch!r} (want one like gfx942)")
+    if not is_known(options.arch):
+        raise refuse("arch", f"not an architecture that the parser knows: {options.arch!r} (want one like gfx942)")
     for folder in options.include_dirs:
         if not Path(folder).is_dir():
             raise refuse("include_dirs", f"no such include folder: {folder}")

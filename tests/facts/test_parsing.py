@@ -216,3 +216,15 @@ def test_an_installed_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert header in facts.opened
     assert ("member", "at::Tensor::size", "tensor") in {(n.kind, n.name, n.type) for n in facts.files[0].names}
     assert torch_chains("a.cu", facts.includes) == (("a.cu", header),)
+
+
+@pytest.mark.parametrize(("arch", "family"), [("gfx950", "__GFX9__"), ("gfx1250", "__GFX12__"), ("gfx942", "__GFX9__")])
+@pytest.mark.parametrize("device", [False, True], ids=["host", "device"])
+def test_architectures_younger_than_the_parser(tmp_path: Path, arch: str, family: str, device: bool) -> None:
+    seen = f"defined(__{arch}__) && defined({family})"
+    others = " || ".join(f"defined(__{a}__)" for a in ("gfx942", "gfx1201", "gfx950", "gfx1250") if a != arch)
+    (tmp_path / "a.cu").write_text(
+        f"#if {others}\n#error another\n#endif\n#if ({seen}) != {int(device)}\n#error macro\n#endif\n"
+    )
+    facts = parse(TuSpec("a.cu", arch=arch, device=device), root=tmp_path)
+    assert (facts.failure, [d.message for d in facts.diagnostics]) == ("", [])

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from torchless.facts import libclang, stubs
+from torchless.facts.arches import parser_arguments
 from torchless.facts.includes import scan_includes
 from torchless.facts.model import TuSpec
 
@@ -74,7 +75,7 @@ def pass_arguments(device: bool, arch: str, headers: Headers) -> list[str]:
         *_COMMON,
         *stubs.COMPILER_FLAGS,
         "--cuda-device-only" if device else "--cuda-host-only",
-        f"--offload-arch={arch}",
+        *parser_arguments(arch, device),
         f"-resource-dir={headers.resource}",
     ]
 
