@@ -1,11 +1,15 @@
 """What generators print before `torchless migrate --select TL512` and after: the same instances, keys and functions?
 
-    python benchmarks/generators.py BEFORE AFTER [--python PYTHON] [--arch gfx950] [--modules gemm_a8w8,...]
+    python benchmarks/generators.py BEFORE AFTER [--migrated] [--python PYTHON] [--arch ARCH] [--modules a8w8,...]
 
 BEFORE and AFTER are two versions of one checkout. The generator commands of the JIT configuration are run in both, with
 a stand-in for hipconfig and no GPU. Compared are the files that are printed, and in them the rows of each look-up
 table: as sets of (key, function), and in AFTER their order and that no key stands twice. PYTHON must have what the
 generators import (pandas). Exits with 1 when anything but the order of rows differs.
+
+--migrated is for an AFTER whose modules have left torch. Then files may differ, and what counts is that they are the
+same files with the same rows, which of torch's names they hold, and, where a file differs, how many errors the first
+two sources of the module have when they are parsed over the stub headers in both passes, for gfx942.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from torchless.facts.clang import parse
+from torchless.facts.spec import TuSpec
 
 HIPCONFIG = "#!/bin/sh\necho 7.0.0-0\n"
 CONFIGS = "aiter/configs"
@@ -123,6 +130,41 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]
                 yield f"{path}: {name} has other rows"
 
 
+_TORCH = re.compile(r"\b(?:torch|at|c10)::\w|\bTORCH_CHECK\b|#\s*include\s*<(?:torch|ATen|c10)/")
+_PARSED = 2  # sources of a module
+
+
+def migrated_row(name: str, old: Mapping[str, str], new: Mapping[str, str], roots: Sequence[Path]) -> str:
+    """The row of a module whose generator has left torch."""
+    changed = sum(old[path] != new[path] for path in old.keys() & new.keys())
+    names = [sum(len(_TORCH.findall(text)) for text in files.values()) for files in (old, new)]
+    same = old.keys() == new.keys() and all(tables(old[path]) == tables(new[path]) for path in old)
+    failed: list[int | str] = ["", ""]
+    if changed:
+        failed = [errors(files, root) for files, root in zip((old, new), roots, strict=True)]
+    rows = f"{counted(new)[0]} | {counted(new)[1]} | {changed} | {names[0]} | {names[1]}"
+    return f"| {name} | {rows} | {failed[0]} | {failed[1]} | {'yes' if same else 'no'} |"
+
+
+def errors(files: Mapping[str, str], root: Path) -> int:
+    """Errors in what is printed, over the first sources that are, in both passes."""
+    own = sorted({p.parent.relative_to(root).as_posix() for p in root.glob("csrc/ck*/include/*.h*")})
+    found = 0
+    with tempfile.TemporaryDirectory() as blob:
+        for path, text in files.items():
+            place = Path(blob, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        folders = sorted({str(Path(blob, path).parent) for path in files})
+        include_dirs = (*folders, "csrc/include", *own)
+        for source in [path for path in files if path.endswith((".cu", ".cpp"))][:_PARSED]:
+            for device in (False, True):
+                spec = TuSpec(str(Path(blob, source)), include_dirs, device=device, enable_ck=True)
+                facts = parse(spec, root=root, want_facts=False)
+                found += bool(facts.failure) + sum(d.severity >= 3 for d in facts.diagnostics)
+    return found
+
+
 def disorder(files: Mapping[str, str]) -> Iterator[str]:
     """The tables that are not sorted, or hold a key twice."""
     for path, text in files.items():
@@ -142,14 +184,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
+    parser.add_argument("--migrated", action="store_true", help="AFTER has left torch")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--arch", default="gfx950")
     parser.add_argument("--modules", default="", help="only modules whose names hold one of these")
     options = parser.parse_args(arguments)
     wanted = [word for word in options.modules.split(",") if word]
     failed = False
-    print("| module | sources | rows before | rows after | sorted before | sorted after | the same |")
-    print("|---|---|---|---|---|---|---|")
+    head = ("sources", "rows before", "rows after", "sorted before", "sorted after", "the same")
+    if options.migrated:
+        head = ("sources", "rows", "files differ", "torch before", "after", "errors before", "after", "the same rows")
+    print(f"| module | {' | '.join(head)} |\n|{'---|' * (len(head) + 1)}")
+    roots = [options.before.resolve(), options.after.resolve()]
     with tempfile.TemporaryDirectory() as scratch:
         tool = Path(scratch, "hipconfig")
         tool.write_text(HIPCONFIG)
@@ -161,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "CU_NUM": "304" if options.arch == "gfx942" else "256",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        listed = [dict_of(root.resolve()) for root in (options.before, options.after)]
+        listed = [dict_of(root) for root in roots]
         for name in listed[0]:
             if wanted and not any(word in name for word in wanted):
                 continue
@@ -169,6 +215,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if why or why_not:
                 print(f"| {name} | | | | | | not run: {why or why_not} |", flush=True)
                 failed = failed or bool(why) != bool(why_not)
+                continue
+            if options.migrated:
+                row = migrated_row(name, old, new, roots)
+                failed = failed or not row.endswith("yes |")
+                print(row, flush=True)
                 continue
             found, wrong = list(differences(old, new)), list(disorder(new))
             failed = failed or bool(found or wrong)

@@ -2,7 +2,7 @@
 
     python benchmarks/wrappers.py BEFORE AFTER
 
-AFTER is a copy of BEFORE with changes written by torchless. Every changed Python file below aiter/ is checked by black
+AFTER is a copy of BEFORE with changes written by torchless. Every changed Python file is checked by black
 and ruff with the checkout's own settings, where they were quiet before; op modules are imported over a stand-in for the
 JIT, which asks torch's infer_schema about every stub (tests/hoisting/wrapper_harness.py). Needs torch.
 """
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("after", type=Path)
     asked = parser.parse_args()
     print("| file | black | ruff | imports before | imports after |\n|---|---|---|---|---|")
-    for path in sorted(asked.after.glob("aiter/**/*.py")):
+    for path in sorted(asked.after.glob("**/*.py")):
         name = path.relative_to(asked.after).as_posix()
         old = asked.before / name
         if not old.is_file() or old.read_bytes() == path.read_bytes():

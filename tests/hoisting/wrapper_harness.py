@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -25,6 +25,13 @@ from torch.overrides import TorchFunctionMode
 FACTORIES = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "empty_strided")
 # What infer_schema has no word for, in stubs of modes that never reach it. Source: the target's torch_guard.py.
 _PLAIN = (torch.Tensor, int, float, bool, str)
+# Source: the target's utility/dtypes.py; some are younger than the torch at hand may be.
+_DTYPES = {
+    "fp8": torch.float8_e4m3fn, "fp4x2": torch.uint8, "i4x2": torch.uint8, "fp8_e8m0": torch.uint8,
+    "fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "u8": torch.uint8, "i8": torch.int8,
+    "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "u32": torch.uint32, "u64": torch.uint64,
+}  # fmt: skip
+_NOT_NEEDED = frozenset({"triton", "pandas", "flydsl", "csrc"})  # what op modules import and wrappers do without
 
 
 @dataclass
@@ -77,12 +84,23 @@ def _neutral(annotation: Any) -> Any:
 
 
 class _MadeUp(ModuleType):
-    """A module that has whatever is asked of it."""
+    """A module that has whatever is asked of it: enumerators with a number, decorators that leave functions alone."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _MadeUp(f"{self.__name__}.{name}")
+        if name == "dtypes":  # of the package, however it is spelled
+            return SimpleNamespace(**_DTYPES)
+        known = {"value": 0, "Enum": int}  # what the package calls an Enum is a number
+        return known[name] if name in known else _MadeUp(f"{self.__name__}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return args[0] if len(args) == 1 and callable(args[0]) and not kwargs else self
+
+    def __or__(self, other: Any) -> Any:
+        return Any
+
+    __ror__ = __or__
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -92,6 +110,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.package, self.root, self.jit, self.real = package, root, jit, tuple(real)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] in _NOT_NEEDED:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
         if name != self.package and not name.startswith(f"{self.package}."):
             return None
         inner = name.removeprefix(self.package).lstrip(".")
@@ -99,6 +119,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         inner = spec.name.removeprefix(self.package).lstrip(".")
+        if inner == spec.name:
+            return _MadeUp(spec.name)
         if inner == "jit.core":
             made = ModuleType(spec.name)
             made.compile_ops = self.jit.compile_ops  # type: ignore[attr-defined]
@@ -107,7 +129,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             made.torch_compile_guard = torch_compile_guard  # type: ignore[attr-defined]
         elif inner == "utility.dtypes":
             made = ModuleType(spec.name)
-            made.fp8, made.fp4x2 = torch.float8_e4m3fn, torch.uint8  # type: ignore[attr-defined]
+            made.__dict__.update(_DTYPES)
         else:
             made = ModuleType(spec.name) if inner in self.real else _MadeUp(spec.name)
         return made
@@ -116,7 +138,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         inner = module.__name__.removeprefix(self.package).lstrip(".")
         if inner in self.real:
             place = self.root / f"{inner.replace('.', '/')}.py"
-            code = compile(place.read_text("utf-8"), str(place), "exec")
+            code = compile(place.read_text("utf-8"), str(place), "exec", dont_inherit=True)
             exec(code, module.__dict__)
 
 
