@@ -189,26 +189,6 @@ def test_a_map_that_is_ordered_may_be_gone_over() -> None:
     assert "FlatTable<int, Kernel>" in new and loop in new
 
 
-def test_parameters_keep_their_columns() -> None:
-    types = """using Kernel = std::function<int(int,
-                                 int,
-                                 const char*)>;
-using KernelMap = std::unordered_map<int, Kernel>;
-"""
-    declared = "int small(int a, int b, const char* c);\nint large(int, int, const char* const c = nullptr);\n"
-    new = after(source(types=types).replace(DECLARED, declared))
-    assert (
-        """using Kernel = int (*)(int,
-                       int,
-                       const char*);
-"""
-        in new
-    )
-    types = types.replace("std::function<int(", "std::function<\n    int(").replace(" " * 33, " " * 8)
-    new = after(source(types=types).replace(DECLARED, declared))
-    assert "using Kernel =\n    int (*)(int,\n            int,\n            const char*);\n" in new
-
-
 def test_the_file_sets_the_style() -> None:
     text = (
         source()

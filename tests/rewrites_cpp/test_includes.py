@@ -6,6 +6,7 @@ import pytest
 
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding
+from torchless.rewrites.include_lines import file_start
 from torchless.rewrites.includes import is_torch_header, rewrite_includes, torch_names
 from torchless.rewrites.signatures import rewrite_signatures
 from torchless.text.edits import apply
@@ -317,3 +318,28 @@ def test_is_torch_header(header: str, torch: bool) -> None:
 )
 def test_torch_names(text: str, names: list[str]) -> None:
     assert torch_names(code_tokens(lex(text.encode()))) == names
+
+
+LICENCE = "// SPDX-License-Identifier: MIT\n// Copyright (c) someone\n"
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize(
+    ("head", "rest"),
+    [
+        (f"#pragma once\n{LICENCE}", "\n#ifdef USE_ROCM\n#include <a>\n#endif\n"),
+        (f"#pragma once\n\n{LICENCE}", "void add();\n"),
+        (f"#ifndef A_H\n#define A_H\n{LICENCE}", "\nvoid add();\n#endif\n"),
+        ("#pragma once\n/* Copyright (c) someone\n * all of it */\n", "\nvoid add();\n"),
+        (LICENCE, "\nvoid add();\n"),
+        # a comment that is about what follows stays with it
+        ("#pragma once\n", "// Adds.\nvoid add();\n"),
+        ("#pragma once\n", "\n\n// Copyright, two lines down.\nvoid add();\n"),
+        (f"#pragma once\n{LICENCE}", "\n// Adds.\nvoid add();\n"),
+    ],
+)
+def test_a_first_include_comes_behind_the_licence(
+    view: Callable[..., FileView], head: str, rest: str, eol: str
+) -> None:
+    made = view((head + rest).replace("\n", eol), "csrc/include/x.h")
+    assert made.source.data[: file_start(made)].decode() == head.replace("\n", eol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from torchless.rewrites.scopes import Scopes
 from torchless.text.dead import split_dead
 from torchless.text.lexer import Kind, Token, code_tokens, lex
 from torchless.text.source import SourceFile
+
+_LICENCE = re.compile(rb"(?i)SPDX-|copyright|licen[sc]e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +181,17 @@ def _trails(source: SourceFile, comment: Token, removed: Iterable[IncludeLine]) 
 
 
 def file_start(view: FileView) -> int:
-    """Where a first #include may go: behind the leading comment, #pragma once and the include guard's two lines."""
+    """Where a first #include may go: behind #pragma once or the include guard's two lines, and the leading comment.
+
+    The comment may stand on either side; behind the others it is one that speaks of a licence.
+    """
     source, tokens = view.source, view.tokens
     guard = guard_conditions(tokens)
     known = list(directives(tokens))
     if guard >= 0:
-        return _line_bounds(source, tokens[known[1][0]].start, tokens[known[1][0]].end)[1]
+        return _behind_licence(source, _line_bounds(source, tokens[known[1][0]].start, tokens[known[1][0]].end)[1])
     if known and known[0][1] == "pragma" and known[0][0] == 0:
-        return _line_bounds(source, tokens[0].start, tokens[0].end)[1]
+        return _behind_licence(source, _line_bounds(source, tokens[0].start, tokens[0].end)[1])
     offset = 3 if source.has_bom else 0
     for token in lex(source.data):
         if token.kind > Kind.COMMENT:
@@ -195,6 +201,22 @@ def file_start(view: FileView) -> int:
         elif offset and source.data[offset : token.end].count(b"\n") > 1:
             break
     return offset
+
+
+def _behind_licence(source: SourceFile, offset: int) -> int:
+    """The start of the line behind the comment that begins at ``offset`` or a blank line later; ``offset`` itself else.
+
+    The comment goes on until a line that is none, and names a licence or a copyright.
+    """
+    end = offset
+    for token in lex(source.data, offset):
+        if token.kind > Kind.COMMENT:
+            break
+        if token.kind is Kind.COMMENT:
+            if source.data[end : token.start].count(b"\n") > (end == offset):
+                break
+            end = _line_bounds(source, token.start, token.end)[1]
+    return end if _LICENCE.search(source.data, offset, end) else offset
 
 
 def contiguous(lines: list[IncludeLine], line: IncludeLine, same: Callable[[IncludeLine], bool]) -> list[IncludeLine]:
