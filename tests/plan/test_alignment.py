@@ -61,6 +61,12 @@ def edited(data: bytes, *changes: tuple[bytes, bytes]) -> bytes:
             id="with edits of the elements",
         ),
         pytest.param(
+            b"long f(T a, // one\n            // two\n            // three\n       T b);\n",
+            [(b"long", b"int"), (b"T a", b"TTT a")],
+            b"int f(TTT a, // one\n             // two\n             // three\n      T b);\n",
+            id="comments that go on",
+        ),
+        pytest.param(
             b"int f(T a,\n      T b);\n",
             [(b"int", b"void"), (b"T a", b"U x,\n      T a"), (b"T b", b"T b,\n      U y")],
             b"void f(U x,\n       T a,\n       T b,\n       U y);\n",

@@ -43,6 +43,19 @@ def test_a_good_edit_passes(bench: Any) -> None:
     assert (bench.root / "a.cu").read_text() == SOURCE
 
 
+def test_a_name_is_missing_from_a_namespace_that_an_edit_opens(bench: Any) -> None:
+    """It was before: then the namespace was missing too. But what the edit itself names has to be there."""
+    source = (
+        SOURCE + "#if __has_include(<printed.h>)\n#include <printed.h>\n#endif\nusing namespace own::printed::inner;\n"
+    )
+    bench.write(a_cu=source, target_h=TARGET, more_h="namespace own { inline int known; }\n")
+    opens = bench.edit("a.cu", "#include <torch/all.h>\n", '#include <torch/all.h>\n#include "more.h"\n')
+    assert len(bench.baseline()) == 1
+    assert bench.check(opens).new_diagnostics == ()
+    result = bench.check(opens, bench.edit("a.cu", "return x", "own::unknown = 1;\n  return x"))
+    assert [d.message for d in result.new_diagnostics] == ["no member named 'unknown' in namespace 'own'"]
+
+
 def test_a_bad_edit_is_found_in_both_passes(bench: Any) -> None:
     bench.write(a_cu=SOURCE, target_h=TARGET)
     edits = (

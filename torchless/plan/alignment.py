@@ -15,10 +15,10 @@ from torchless.text.source import SourceFile
 def keep_alignment(source: SourceFile, edits: Sequence[Edit]) -> list[Edit]:
     """``edits``, with more of blanks at the start of lines: what stood below the first element of a list still does.
 
-    The list is that of the innermost ( [ or { which is open where the line starts. Left alone are lines that begin
-    within a token, that are indented with tabs, or whose start ``edits`` change; and whole lists when a change in front
-    of their bracket takes or makes a line end, or takes the bracket. Lines that an edit puts into a list follow, too.
-    The code of what is added is that of an edit which moved the bracket.
+    So does a comment that goes on below one. The list is that of the innermost ( [ or { which is open where the line
+    starts. Left alone are lines that begin within a token, are indented with tabs, or whose start ``edits`` change;
+    and whole lists when a change in front of their bracket takes or makes a line end, or takes the bracket. Lines that
+    an edit puts into a list follow, too. The code of what is added is that of an edit which moved the bracket.
     """
     if not edits:
         return []
@@ -35,8 +35,12 @@ def keep_alignment(source: SourceFile, edits: Sequence[Edit]) -> list[Edit]:
         while pending and pending[-1].start <= token.start:
             edit = pending.pop()
             placed.append(lines.followed(edit, *around) if around else edit)
-        if line != seen and around:
-            made += lines.moved(line, token, *around)
+        if line != seen:
+            moved = lines.moved(line, token, *around) if around else []
+            above = tokens[i - 1] if i else None
+            if above is not None and not moved and line == seen + 1 and token.kind is above.kind is Kind.COMMENT:
+                moved = lines.moved(line, token, above, above.start)
+            made += moved
         seen = source.line_of(max(token.start, token.end - 1))
         if token.kind is not Kind.PUNCT:
             continue
@@ -58,7 +62,10 @@ class _Lines:
         self._shifts: dict[int, tuple[int, str]] = {}  # of the starts of lines that moved, and by whose code
 
     def moved(self, line: int, token: Token, bracket: Token, first: int) -> list[Edit]:
-        """The edit that keeps ``line``, which starts with ``token``, below ``first``; none where there is no need."""
+        """The edit that keeps ``line``, which starts with ``token``, below ``first``; none where there is no need.
+
+        ``first`` moves as ``bracket`` does, the token in front of it or at it.
+        """
         source = self._source
         start = source.line_start(line)
         indent = token.start - start

@@ -25,7 +25,7 @@ from torchless.verify.device_code import (
 )
 from torchless.verify.emitted import host_symbols
 from torchless.verify.tree import Tree
-from torchless.verify.types import kind_of
+from torchless.verify.types import kind_of, namespace_without, undeclared
 
 RUNGS = ("types", "closure", "device", "trace", "rebuild", "tests")
 _ERROR = 3
@@ -87,8 +87,11 @@ def _added(old: TuFacts, new: TuFacts) -> list[Diagnostic]:
     for diagnostic in new.diagnostics:
         if diagnostic.severity < _ERROR:
             continue
-        if known[_kind(diagnostic)]:
-            known[_kind(diagnostic)] -= 1
+        space = namespace_without(diagnostic.message)
+        hidden = replace(diagnostic, message=undeclared(space)) if space else diagnostic  # see new_diagnostics()
+        kind = next((k for k in (_kind(diagnostic), _kind(hidden)) if known[k]), None)
+        if kind is not None:
+            known[kind] -= 1
         else:
             out.append(diagnostic)
     return out

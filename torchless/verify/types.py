@@ -137,15 +137,19 @@ def new_diagnostics(
 
     Two are the same error when they have category, place and kind of message in common; the place of the old one is
     mapped through the edits. The kind is the message with the types in it left out, for these change with the edits,
-    but with plain names kept. Several of a kind at one place (a macro is one place) count one by one.
+    but with plain names kept. Several of a kind at one place (a macro is one place) count one by one. A name that is
+    missing from a namespace which is new there was missing before: then the namespace was (``N::x`` of a header that
+    is not there, and an include that opens N).
     """
     known: Counter[tuple[object, ...]] = Counter()
     replaced: Counter[tuple[object, ...]] = Counter()
+    names: set[tuple[str, int, str]] = set()  # (file, place in the new text, message) of the old ones
     for diagnostic in before:
         if diagnostic.severity < _ERROR:
             continue
         offsets = maps.get(diagnostic.path)
         place = diagnostic.offset if offsets is None else offsets.new(diagnostic.offset)
+        names.add((diagnostic.path, place, diagnostic.message))
         if offsets is not None and offsets.old(place) is None:
             # it stood in text that is replaced: it may be anywhere in the new text, but must be the same word for word
             replaced[diagnostic.path, place, diagnostic.category, diagnostic.message] += 1
@@ -166,8 +170,22 @@ def new_diagnostics(
             if replaced[word_for_word]:
                 replaced[word_for_word] -= 1
                 continue
+        space = namespace_without(diagnostic.message)
+        if space and (diagnostic.path, diagnostic.offset - len(f"{space}::"), undeclared(space)) in names:
+            continue
         new.append(diagnostic)
     return tuple(new)
+
+
+def namespace_without(message: str) -> str:
+    """The last name of the namespace in which ``message`` misses something; "" for any other message."""
+    found = _NO_MEMBER.match(message)
+    return found[1].rpartition("::")[2] if found else ""
+
+
+def undeclared(name: str) -> str:
+    """What clang says of a name that nothing declares."""
+    return f"use of undeclared identifier '{name}'"
 
 
 def kind_of(message: str) -> str:
@@ -259,5 +277,6 @@ _ERROR = 3
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _QUOTED = re.compile(r"'([^']*)'")
 _AKA = re.compile(r" \(aka '[^']*'\)")
+_NO_MEMBER = re.compile(r"no (?:member|type|template) named '\w+' in namespace '([\w:]+)'")
 _CHANGING = frozenset({"Tensor", "ScalarType", "aiter_tensor_t", "AiterDtype"})
 _INSTALLED_TORCH = re.compile(r"/include/(?:torch|ATen|c10|caffe2)/")

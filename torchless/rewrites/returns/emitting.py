@@ -24,9 +24,10 @@ from torchless.rewrites.returns.undefined import CODE as ABSENT
 from torchless.rewrites.returns.undefined import optional_edits
 from torchless.rewrites.scopes import Scopes, statement_start
 from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
-from torchless.text.lexer import Kind
+from torchless.text.lexer import Kind, code_tokens, lex, match_forward
 
 CODE = "TL280"
+_COLUMNS = 100  # source: the target's .clang-format
 
 
 def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
@@ -236,13 +237,20 @@ def _query_edits(reading: Reading, giver: Giver, contract: Contract) -> list[Edi
             "// Python asks for this before it calls the function below.",
             query.declared,
             "{",
-            f"    return {query.expression};",
+            f"    return {_bare(query.expression)};",
             "}",
             "",
         ]
     text = b"".join((indent + line.encode() if line else b"") + eol for line in lines)
     at = comment_above(view, start)
     return [Edit(giver.path, at, at, text, LIFTED, 2)]
+
+
+def _bare(expression: str) -> str:
+    """``expression`` without brackets around all of it."""
+    tokens = code_tokens(lex(expression.encode()))
+    is_wrapped = tokens and tokens[0].text == b"(" and match_forward(tokens, 0) == len(tokens) - 1
+    return _bare(expression.strip()[1:-1]) if is_wrapped else expression
 
 
 def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence[str]) -> Edit:
@@ -255,13 +263,18 @@ def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence
     lines = [source.line_of(tokens[p.first].start) for p in spans]
     one_per_line = len(spans) > 1 and len(set(lines)) == len(lines)
     column = source.column_of(tokens[spans[min(1, len(spans) - 1)].first].start) - 1
-    separator = b"," + (source.eol_at(tokens[spans[0].first].start) + b" " * column if one_per_line else b" ")
+    new_line = source.eol_at(tokens[spans[0].first].start) + b" " * column
+    separator = b"," + (new_line if one_per_line else b" ")
     text = separator.join(d.encode() for d in declared)
-    if position < len(spans):
-        at = tokens[spans[position].first].start
-        return Edit(giver.path, at, at, text + separator, LIFTED)
-    at = tokens[spans[-1].last].end
-    return Edit(giver.path, at, at, separator + text, LIFTED)
+    is_last = position >= len(spans)
+    at = tokens[spans[-1].last].end if is_last else tokens[spans[position].first].start
+    line = source.line_bytes(source.line_of(at)).rstrip()
+    several = len(set(lines)) > 1 and not one_per_line
+    if several and len(line) + len(text) + 2 > _COLUMNS:  # what is added has a line of its own
+        beside = lines[-1] if is_last else lines[position]
+        first = tokens[spans[lines.index(beside)].first].start
+        separator = b"," + source.eol_at(at) + b" " * (source.column_of(first) - 1)
+    return Edit(giver.path, at, at, separator + text if is_last else text + separator, LIFTED)
 
 
 def _of_return(reading: Reading, giver: Giver, returning: Returning, answers: bool) -> list[Edit]:
