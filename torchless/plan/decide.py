@@ -22,7 +22,7 @@ from torchless.rewrites.generators import generated_torch
 from torchless.rewrites.guards import add_guards
 from torchless.rewrites.python_layout import read_style
 from torchless.rewrites.python_ops import Bound, develop_flags, flips
-from torchless.rewrites.returns.handing_back import added_names
+from torchless.rewrites.returns.handing_back import added_names, in_order
 from torchless.rewrites.returns.model import Contract, Contracts
 from torchless.rewrites.returns.philox import OFFSET, SEED
 from torchless.selection import is_header
@@ -190,7 +190,7 @@ def _bound(
                 gives = any(f.returns in ("tensor", "optional_tensor", "tensor_list") for f in seen)
                 found = {c for f in seen if (c := _contract(f, contracts)) is not None}
                 contract = found.pop() if len(found) == 1 else None
-                out[op] = Bound(takes, gives, contract, tuple(arg.name for arg in row.args))
+                out[op] = Bound(takes, gives, contract, tuple(_bound_names(row, seen, contract)))
     return out
 
 
@@ -253,14 +253,16 @@ def _new_arguments(
     if len(found) != 1:
         return []
     (contract,) = found
-    names = added_names(contract, [arg.name for arg in row.args])
+    own = _bound_names(row, seen, contract)
+    names = added_names(contract, own)
     added = [(0, names[a.name], a.condition is not None) for a in contract.outputs]
     added += [(contract.at, names[a.name], a.condition is not None) for a in contract.scratch]
     finding = None
     if added and row.args:
         finding = new_arguments(source, row, added, contract.key[1])
-    elif added and contract.philox is None:
-        finding = all_arguments(source, row, _names_of(seen, contract, [name for _, name, _ in added]))
+    elif added and own:
+        outputs, scratch = ([names[a.name] for a in group] for group in (contract.outputs, contract.scratch))
+        finding = all_arguments(source, row, in_order(contract, own, outputs, scratch))
     out = [finding] if finding is not None else []
     if contract.philox is not None:
         drawn = seed_and_offset(source, row, contract.philox.position, (SEED, OFFSET))
@@ -270,13 +272,17 @@ def _new_arguments(
     return out
 
 
-def _names_of(seen: Sequence[FunctionFact], contract: Contract, added: Sequence[str]) -> list[str]:
-    """What the parameters of a row's function are called once it has the ``added`` ones; none where one has no name."""
-    for function in sorted(seen, key=lambda f: f.body_start < 0):  # a definition's names are those that people know
+def _bound_names(row: BindingRow, seen: Sequence[FunctionFact], contract: Contract | None) -> list[str]:
+    """What Python calls the parameters that the row's function has now.
+
+    A row that names none has names once its function gets more: those of the definition, which are what people know.
+    """
+    if row.args or contract is None or not contract.added or contract.philox is not None:
+        return [arg.name for arg in row.args]
+    for function in sorted(seen, key=lambda f: f.body_start < 0):
         names = [p.name for p in function.params]
-        if len(names) == contract.key[1] and all(names) and not set(names) & set(added):
-            outputs = len(contract.outputs)
-            return [*added[:outputs], *names[: contract.at], *added[outputs:], *names[contract.at :]]
+        if len(names) == contract.key[1] and all(names):
+            return names
     return []
 
 
