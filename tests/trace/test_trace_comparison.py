@@ -199,6 +199,10 @@ def test_what_conventions_accept() -> None:
     assert set(kinds(record(before), record(other_stream), AWAY)) == {("stream", "stream"), ("launch", "stream")}
     died = refused("fail to call", outcome="died", signal=6, events=(other_stream,))
     assert kinds(record(before), died, AWAY) == [("verdict", "stream")]
+    asked = refused("HIP error", events=(other_stream, {"event": "wait", "name": "hipGetLastError"}))
+    assert kinds(record(before), asked, AWAY) == [("verdict", "stream")]  # the launch failed, and was asked about later
+    other = refused("HIP error", events=(other_stream, changed(device=1, error="e", why="no such grid")))
+    assert kinds(record(before), other, AWAY) == [("verdict", "")]
     # a guard that was added is accepted, one that was lost is not
     assert ("device", "guard") in kinds(record(LAUNCH), record(changed(device=1)), AWAY)
     assert ("device", "") in kinds(record(before), record(changed(device=0, stream="device1.current")), AWAY)

@@ -72,8 +72,12 @@ def accepted_loss(lost: Event, before: Sequence[Event]) -> str:
 
 
 def wrong_stream(events: Sequence[Event]) -> bool:
-    """Whether the last event failed because its stream belongs to another device than the current one."""
-    return bool(events) and "a stream of device" in str(events[-1].get("why", ""))
+    """Whether the last event that failed did so as its stream belongs to another device than the current one.
+
+    Others may come after it: a launch tells nobody, and its error is asked for later.
+    """
+    reasons = [str(event["why"]) for event in events if event.get("why")]
+    return bool(reasons) and "a stream of device" in reasons[-1]
 
 
 def _tensors(call: Call) -> list[TensorInput]:
