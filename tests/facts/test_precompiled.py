@@ -76,7 +76,7 @@ def test_other_architectures_go_without(tmp_path: Path, pch: PchSet) -> None:
 
 def test_its_name_covers_what_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = PchRequest("gfx942", False, True, str(tmp_path))
-    others = [replace(request, arch="gfx950"), replace(request, device=True), replace(request, torch=False)]
+    others = [replace(request, arch="gfx90a"), replace(request, device=True), replace(request, torch=False)]
     names = [pch.path_of(request), *(pch.path_of(other) for other in others)]
     monkeypatch.setattr(flags, "stubs_digest", lambda: "other stubs")
     names.append(pch.path_of(request))
