@@ -69,10 +69,11 @@ class FakeJit:
 def torch_compile_guard(
     mutates_args: Sequence[str] | str = "unknown", gen_fake: Callable[..., Any] | None = None, **_: Any
 ) -> Callable[..., Any]:
-    """The target's guard: the schema is inferred, the function stays."""
+    """The target's guard: the schema is inferred, the function stays, and remembers what fakes it as ``fake``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         torch.library.infer_schema(function, mutates_args=mutates_args)
+        function.fake = gen_fake  # type: ignore[attr-defined]
         return function
 
     return decorate
