@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from torchless.model import Edit, Finding, Tier
 from torchless.project.bindings import split_arguments
 from torchless.project.model import BindingRow
+from torchless.rewrites.bindings import blanks_before_backslash, indent_of
+from torchless.rewrites.insertion import COLUMNS
 from torchless.text.lexer import Kind, Token, code_tokens, lex, match_forward
 from torchless.text.source import SourceFile
 
 CODE = "TL721"
-_COLUMNS = 100  # source: the target's .clang-format
-_CONTINUED = re.compile(rb"([ \t]*)\\\r?\n?\Z")
 
 
 def new_arguments(
@@ -53,44 +52,36 @@ def all_arguments(source: SourceFile, row: BindingRow, names: Sequence[str]) -> 
     line = source.line_of(at)
     start = source.line_start(line)
     words = ", ".join(f'py::arg("{name}")' for name in names).encode()
-    tail = _CONTINUED.search(source.line_bytes(line))
-    code_end = start + tail.start(1) if tail else start + len(source.line_bytes(line).rstrip())
+    blanks, backslash = blanks_before_backslash(source, line)
+    code_end = blanks if backslash else start + len(source.line_bytes(line).rstrip())
     message = f"{row.name} names its arguments, of which there are more now"
     edits = [Edit(source.path, at, at, b", " + words, CODE)]
     row_line = source.line_start(source.line_of(row.start))
     alone = not source.data[row_line : row.start].strip()
-    if alone and code_end - start + len(words) + 2 > _COLUMNS:
+    if alone and code_end - start + len(words) + 2 > COLUMNS:
         first = tokens[opener + 1].start
         below = source.line_of(first) == source.line_of(tokens[opener].start)
-        indent = b" " * (source.column_of(first) - 1 if below else len(_indentation(source, at)))
-        edits = _on_a_line_of_its_own(source, at, indent, words, code_end, tail is not None)
+        indent = b" " * (source.column_of(first) - 1 if below else len(indent_of(source.line_bytes(line))))
+        edits = _on_a_line_of_its_own(source, at, indent, words)
     return Finding(CODE, message, row.path, row.start, row.end, edits=tuple(edits))
 
 
-def _on_a_line_of_its_own(
-    source: SourceFile, at: int, indent: bytes, words: bytes, code_end: int, continued: bool
-) -> list[Edit]:
-    """``words`` on a line after the one of ``at``, whose code ends at ``code_end``; backslashes keep their column."""
+def _on_a_line_of_its_own(source: SourceFile, at: int, indent: bytes, words: bytes) -> list[Edit]:
+    """``words`` on a line after the one of ``at``; backslashes keep their column."""
     line = source.line_of(at)
+    blanks, backslash = blanks_before_backslash(source, line)
     eol = source.eol_at(at)
     before = source.line_bytes(line - 1).rstrip(b"\r\n") if line > 1 else b""
     text = source.line_bytes(line).rstrip(b"\r\n")
-    in_macro = continued or before.endswith(b"\\")
-    if not in_macro:
+    if not backslash and not before.endswith(b"\\"):
         return [Edit(source.path, at, at, b"," + eol + indent + words, CODE)]
-    column = len(text) if continued else len(before)
+    column = len(text) if backslash else len(before)
     pad = b" " * max(1, column - 1 - (at - source.line_start(line)) - 1)
     edits = [Edit(source.path, at, at, b"," + pad + b"\\" + eol + indent + words, CODE)]
-    if continued:
-        rest = len(indent) + len(words) + code_end - at
-        blanks = source.line_start(line) + len(text) - 1
-        edits.append(Edit(source.path, code_end, blanks, b" " * max(1, column - 1 - rest), CODE))
+    if backslash:
+        rest = len(indent) + len(words) + blanks - at
+        edits.append(Edit(source.path, blanks, backslash, b" " * max(1, column - 1 - rest), CODE))
     return edits
-
-
-def _indentation(source: SourceFile, at: int) -> bytes:
-    text = source.line_bytes(source.line_of(at))
-    return text[: len(text) - len(text.lstrip(b" \t"))]
 
 
 def seed_and_offset(source: SourceFile, row: BindingRow, position: int, names: Sequence[str]) -> Finding | None:

@@ -123,14 +123,14 @@ def setter_in_macro(source: SourceFile, macro: BindingMacro) -> Finding:
     line = source.line_of(macro.body_start)
     start = source.line_start(line)
     if not source.data[start : macro.body_start].strip():
-        text = _indent_of(source.line_bytes(line)) + _SETTER + b";"
+        text = indent_of(source.line_bytes(line)) + _SETTER + b";"
         column = _backslash_column(source, line - 1, line)
         text = text.ljust(column - 1) if len(text) < column - 1 else text + b" "
         edits = [Edit(macro.path, start, start, text + b"\\" + source.eol_at(start), "TL702")]
     else:
         text = _SETTER + b"; "
         edits = [Edit(macro.path, macro.body_start, macro.body_start, text, "TL702")]
-        blanks = _blanks_before_backslash(source, line)
+        blanks = blanks_before_backslash(source, line)
         spare = min(len(text), blanks[1] - blanks[0] - 1)
         if spare > 0:  # keep the backslash in its column as far as the blanks before it allow
             edits.append(Edit(macro.path, blanks[1] - spare, blanks[1], b"", "TL702"))
@@ -144,11 +144,12 @@ def setter_in_macro(source: SourceFile, macro: BindingMacro) -> Finding:
     )
 
 
-def _indent_of(line: bytes) -> bytes:
+def indent_of(line: bytes) -> bytes:
+    """The blanks at the start of ``line``."""
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def _blanks_before_backslash(source: SourceFile, line: int) -> tuple[int, int]:
+def blanks_before_backslash(source: SourceFile, line: int) -> tuple[int, int]:
     """The byte range of the blanks before the backslash that continues 1-based ``line``; (0, 0) when none does."""
     found = _CONTINUED.search(source.line_bytes(line))
     if found is None:
@@ -205,7 +206,7 @@ def _body_indent(source: SourceFile, tu: BindingTu) -> bytes:
     """The indentation of the first statement inside the body; four blanks when there is none."""
     for token in code_tokens(lex(source.data, tu.body_start + 1, tu.body_end - 1)):
         if not token.directive:
-            return _indent_of(source.line_bytes(source.line_of(token.start)))
+            return indent_of(source.line_bytes(source.line_of(token.start)))
     return b"    "
 
 
@@ -332,7 +333,7 @@ def binding_defaults(
         if _NULLOPT.fullmatch(spelled) or (is_empty and becomes_optional(index, arg.name)):
             edits = [Edit(row.path, start, end, b"std::nullopt", "TL703")]
             shrinks = end - start - len(edits[0].new)
-            _, backslash = _blanks_before_backslash(source, source.line_of(end))
+            _, backslash = blanks_before_backslash(source, source.line_of(end))
             if shrinks > 0 and backslash:  # keep the backslash in its column
                 edits.append(Edit(row.path, backslash, backslash, b" " * shrinks, "TL703", rank=index))
             message = f"the default of {arg.name} names torch"

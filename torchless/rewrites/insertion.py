@@ -7,6 +7,8 @@ from torchless.rewrites.include_lines import directives
 from torchless.rewrites.scopes import Block
 from torchless.text.lexer import Kind, lex
 
+COLUMNS = 100  # of a line that is written anew; source: the target's .clang-format
+
 
 def line_before(view: FileView, block: Block, index: int, *, above_comment: bool = False) -> tuple[int, bytes] | None:
     """(offset of a line start, indentation) for a new statement before the one whose first token is ``index``.

@@ -12,12 +12,12 @@ from torchless.rewrites.dispatch_tables.spelling import Callable
 from torchless.rewrites.dispatch_tables.study import Filled
 from torchless.rewrites.dispatch_tables.style import Style, key_order
 from torchless.rewrites.include_lines import IncludeLine, contiguous, file_start, include_lines
+from torchless.rewrites.insertion import COLUMNS
 from torchless.rewrites.scopes import BlockKind, statement_start
 from torchless.text.lexer import Kind, lex
 
 POINTER, TABLE, ORDER, HASH = "TL511", "TL510", "TL513", "TL514"
 UNSORTED = "sort the rows by key, each key once"
-_LONGEST = 100  # columns of a line that is written anew; source: the target's .clang-format
 
 
 def pointer_edits(file: File, found: Callable) -> list[Edit]:
@@ -91,12 +91,12 @@ def table_edits(file: File, filled: Filled, type_text: bytes, style: Style) -> l
     before = b"%b constexpr %b::value_type %b[] = " % (storage, type_text, rows)
     first, last, opening, closing = _bounds(file, filled)
     kept = opening + data[first:last] + closing + b";"
-    if b"\n" not in kept and len(indent + before + kept) > _LONGEST:
+    if b"\n" not in kept and len(indent + before + kept) > COLUMNS:
         before = before.rstrip() + eol + indent + style.step.encode()
     size_storage = b"" if _in_code(file, table) else storage + b" "
     sizes = b"%bconstexpr std::size_t %b = sizeof(%b) / sizeof(%b[0]);" % (size_storage, count, rows, rows)
     checked = b"static_assert(%b::ascends(%b, %b)," % (type_text, rows, count)
-    gap = b" " if len(indent + checked) + len(UNSORTED) + 5 <= _LONGEST else eol + indent + b" " * len("static_assert(")
+    gap = b" " if len(indent + checked) + len(UNSORTED) + 5 <= COLUMNS else eol + indent + b" " * len("static_assert(")
     check = checked + gap + b'"%b");' % UNSORTED.encode()
     if table.name:
         made = b"%b constexpr %b %b{%b, %b};" % (storage, type_text, table.name.encode("latin-1"), rows, count)

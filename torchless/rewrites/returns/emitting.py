@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchless.facts.typing import FileView
 from torchless.model import Edit, Finding, Tier
-from torchless.rewrites.insertion import comment_above
+from torchless.rewrites.insertion import COLUMNS, comment_above
 from torchless.rewrites.returns.dtype_numbers import CODE as NUMBERS
 from torchless.rewrites.returns.dtype_numbers import number_types
 from torchless.rewrites.returns.falling_back import result_token
@@ -27,7 +27,6 @@ from torchless.rewrites.tensor_types import Role, TensorUse, tensor_uses
 from torchless.text.lexer import Kind, code_tokens, lex, match_forward
 
 CODE = "TL280"
-_COLUMNS = 100  # source: the target's .clang-format
 
 
 def rewrite_returns(reading: Reading, contracts: Contracts) -> list[Finding]:
@@ -270,7 +269,7 @@ def _insertion(reading: Reading, giver: Giver, position: int, declared: Sequence
     at = tokens[spans[-1].last].end if is_last else tokens[spans[position].first].start
     line = source.line_bytes(source.line_of(at)).rstrip()
     several = len(set(lines)) > 1 and not one_per_line
-    if several and len(line) + len(text) + 2 > _COLUMNS:  # what is added has a line of its own
+    if several and len(line) + len(text) + 2 > COLUMNS:  # what is added has a line of its own
         beside = lines[-1] if is_last else lines[position]
         first = tokens[spans[lines.index(beside)].first].start
         separator = b"," + source.eol_at(at) + b" " * (source.column_of(first) - 1)
