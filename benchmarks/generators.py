@@ -23,8 +23,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 from torchless.facts.clang import parse
 from torchless.facts.spec import TuSpec
@@ -35,36 +35,29 @@ _PART = re.compile(r'"([^"]*)"|(-?\d+)')
 Key = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class Names:
-    """What a generator command of the configuration is evaluated with; tuned shapes are read where they lie."""
-
-    root: Path
-
-    def __getattr__(self, name: str) -> str:
-        stem = {
-            "AITER_CONFIG_GEMM_A4W4_FILE": "a4w4_blockscale_tuned_gemm",
-            "AITER_CONFIG_GEMM_A8W8_FILE": "a8w8_tuned_gemm",
-            "AITER_CONFIG_GEMM_A8W8_BPRESHUFFLE_FILE": "a8w8_bpreshuffle_tuned_gemm",
-            "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_FILE": "a8w8_blockscale_tuned_gemm",
-            "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE_FILE": "a8w8_blockscale_bpreshuffle_tuned_gemm",
-            "AITER_CONFIG_A8W8_BATCHED_GEMM_FILE": "a8w8_tuned_batched_gemm",
-            "AITER_CONFIG_BF16_BATCHED_GEMM_FILE": "bf16_tuned_batched_gemm",
-        }.get(name)
-        if stem is None:
-            raise AttributeError(name)
-        return str(self.root / CONFIGS / f"{stem}.csv")
+_TUNED = {
+    "AITER_CONFIG_GEMM_A4W4_FILE": "a4w4_blockscale_tuned_gemm",
+    "AITER_CONFIG_GEMM_A8W8_FILE": "a8w8_tuned_gemm",
+    "AITER_CONFIG_GEMM_A8W8_BPRESHUFFLE_FILE": "a8w8_bpreshuffle_tuned_gemm",
+    "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_FILE": "a8w8_blockscale_tuned_gemm",
+    "AITER_CONFIG_GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE_FILE": "a8w8_blockscale_bpreshuffle_tuned_gemm",
+    "AITER_CONFIG_A8W8_BATCHED_GEMM_FILE": "a8w8_tuned_batched_gemm",
+    "AITER_CONFIG_BF16_BATCHED_GEMM_FILE": "bf16_tuned_batched_gemm",
+}
+"""The files with tuned shapes, as the configuration calls them; they are read where they lie."""
 
 
 def commands(root: Path, config: Path) -> Iterator[tuple[str, str]]:
     """(module, command with {0} for the output folder) of every generator that prints a look-up table."""
-    csrc = config.parents[2] / "csrc" if (config.parents[2] / "csrc").is_dir() else root / "csrc"
+    meta = next(folder for folder in (root, root / "aiter_meta") if (folder / "csrc").is_dir())
+    tuned = {name: str(root / CONFIGS / f"{stem}.csv") for name, stem in _TUNED.items()}
     names = {
-        "AITER_CSRC_DIR": str(csrc),
-        "AITER_META_DIR": str(csrc.parent),
+        "AITER_CSRC_DIR": str(meta / "csrc"),
+        "AITER_META_DIR": str(meta),
         "AITER_ROOT_DIR": str(root),
-        "AITER_CONFIGS": Names(root),
+        "AITER_CONFIGS": SimpleNamespace(**tuned),
         "os": os,
+        **tuned,
     }
     for module, entry in json.loads(config.read_text()).items():
         listed = entry.get("blob_gen_cmd", "")

@@ -4,26 +4,31 @@
 
 AFTER is a copy of BEFORE with changes written by torchless. Every changed Python file is checked by black
 and ruff with the checkout's own settings, where they were quiet before; op modules are imported over a stand-in for the
-JIT, which asks torch's infer_schema about every stub (tests/hoisting/wrapper_harness.py). A function that gives tensors
-back which are none of its arguments, and has a fake in the checkout, is called with random meta tensors: what it gives
-must have the shapes, strides and dtypes that the fake, written by people, says. Needs torch.
+JIT, which asks torch's infer_schema about every stub (tests/hoisting/wrapper_harness.py). Every wrapper in front of a
+private stub is called with random meta tensors, and so is the C++ of BEFORE, compiled over torch's own, with what its
+generators print (tests/hoisting/compare_ops.py): both must give and make the same tensors. "makes": how many at most;
+"spare": calls in which the C++ makes one more that nobody sees; "stopped": calls that ended in what is not built here,
+a library or an instance, of which only what was made until then is compared; "refused": by the C++. Needs torch, and
+pandas for the generators.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
-import random
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-from torch.overrides import TorchFunctionMode
+import generators
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "hoisting"))
+from torchless.project.ops import ops_of, parse_python
+
+TESTS = Path(__file__).resolve().parents[1] / "tests" / "hoisting"
+sys.path.insert(0, str(TESTS))
 
 
 def quiet(tool: str, root: Path, path: str) -> bool:
@@ -44,73 +49,55 @@ def imports(root: Path, path: str) -> str:
         return f"fails: {type(error).__name__}: {str(error).splitlines()[0][:100]}"
 
 
-class OnMeta(TorchFunctionMode):
-    """Makes what is asked for on a GPU without memory."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if str(kwargs.get("device", "")).startswith("cuda"):
-            kwargs["device"] = "meta"
-        return func(*args, **kwargs)
-
-
-def value(annotation: str, sizes: Sequence[int], dice: random.Random) -> Any:
-    """A random argument; a tensor has ``sizes``, somewhat changed."""
-    if "Tensor" in annotation and ("None" in annotation or "Optional" in annotation) and dice.random() < 0.7:
-        return None
-    if "Tensor" in annotation:
-        shape = [dice.choice((size, dice.randint(1, 9))) for size in sizes]
-        return torch.empty(shape, dtype=dice.choice((torch.bfloat16, torch.float16, torch.float32)), device="meta")
-    if "dtype" in annotation:
-        return dice.choice((torch.float32, torch.bfloat16))
-    plain = {"int": dice.randint(1, 8), "float": 1.0, "bool": dice.random() < 0.5, "str": ""}
-    return next((made for name, made in plain.items() if name in annotation), None)
+def printed(root: Path, module: str, folder: Path) -> None:
+    """Run the generators of ``module``, and leave in ``folder`` what they print. Raises SystemExit when one fails."""
+    tool = folder.with_name("hipconfig")
+    tool.write_text(generators.HIPCONFIG)
+    tool.chmod(0o755)
+    path = f"{folder.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "GPU_ARCHS": "gfx950", "CU_NUM": "256", "PYTHONDONTWRITEBYTECODE": "1"}
+    for name, command in generators.dict_of(root).items():
+        if f"module_{name.rstrip('+')}" == module:
+            files, why = generators.printed(command, sys.executable, environment)
+            if why:
+                raise SystemExit(f"{module}: {why}")
+            for place, text in files.items():
+                (folder / place).parent.mkdir(parents=True, exist_ok=True)
+                (folder / place).write_text(text)
 
 
-def takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether ``function`` can be called with ``count`` arguments by position."""
-    try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        return False
-    return True
+def with_wrappers(root: Path, paths: Sequence[str]) -> list[str]:
+    """The modules of which one of the op files ``paths`` has a public function in front of a private stub."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for op in ops_of(parse_python(path, (root / path).read_bytes()))[0]:
+            if op.develop and op.function.startswith("_"):
+                found[op.module] = None
+    return list(found)
 
 
-def results(root: Path, path: str, calls: int = 300) -> Iterator[tuple[str, int, str]]:
-    """(function, calls of it that its fake takes, how they differ first or "") for what allocates its results."""
-    from wrapper_harness import imported, told
-
-    name = path.removeprefix("aiter/").removesuffix(".py").replace("/", ".")
-    with imported(root, name) as (_, (module,)), OnMeta():
-        guarded = [f for f in vars(module).values() if getattr(f, "fake", None) is not None]
-        for function in [f for f in guarded if f"_{f.__name__}" in vars(module)]:
-            dice = random.Random(function.__name__)
-            if not takes(function.fake, len(inspect.signature(function).parameters)):
-                yield function.__name__, 0, "the fake does not take the function's arguments"
-                continue
-            seen, wrong = 0, ""
-            for _ in range(calls):
-                sizes = [dice.randint(1, 9) for _ in range(dice.randint(1, 4))]
-                parameters = inspect.signature(function).parameters.values()
-                arguments = [value(str(p.annotation), sizes, dice) for p in parameters]
-                try:
-                    wanted, got = function.fake(*arguments), function(*arguments)
-                except (IndexError, RuntimeError, ValueError):  # no call that makes sense
-                    continue
-                given, asked = (r if isinstance(r, (tuple, list)) else (r,) for r in (got, wanted))
-                if got is None or all(any(one is a for a in arguments) for one in given):
-                    continue
-                seen += 1
-                if not wrong and [told(t, False) for t in given] != [told(t, False) for t in asked]:
-                    wrong = f"{[told(t, False) for t in given]} where the fake says {[told(t, False) for t in asked]}"
-            if seen:
-                yield function.__name__, seen, wrong
+def compared(before: Path, after: Path, module: str, examples: int) -> Iterator[str]:
+    """A row for each wrapper of ``module``, or one that says why none could be called."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "printed")
+        folder.mkdir()
+        printed(before, module, folder)
+        arguments = [str(before), str(after), module, "--examples", str(examples), "--printed", str(folder)]
+        command = [sys.executable, str(TESTS / "compare_ops.py"), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+    for row in map(json.loads, done.stdout.splitlines()):
+        numbers = [row.get(key, 0) for key in ("calls", "made", "spare", "stopped")]
+        same = row["difference"].splitlines()[0] if row["difference"] else "yes" if row.get("calls") else "not called"
+        yield f"| {row['function']} | {' | '.join(map(str, numbers))} | {sum(row['refused'].values())} | {same} |"
+    if done.returncode:
+        yield f"| {module} | | | | | | fails: {done.stderr.strip().splitlines()[-1][:200]} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
+    parser.add_argument("--examples", type=int, default=200, help="calls of each kind")
     asked = parser.parse_args()
     print("| file | black | ruff | imports before | imports after |\n|---|---|---|---|---|")
     changed: list[str] = []
@@ -127,10 +114,13 @@ def main() -> None:
         cells += [imports(root, name) if is_op else "" for root in (asked.before, asked.after)]
         print(f"| {name} | {' | '.join(cells)} |")
         changed += [name] if is_op else []
-    print("\n| function | calls | as its fake says |\n|---|---|---|")
-    for name in changed:
-        for function, calls, wrong in results(asked.after, name):
-            print(f"| {function} | {calls} | {wrong or 'yes'} |")
+    print(
+        "\n| wrapper | calls | makes | spare | stopped | refused | as the C++ |\n|---|---|---|---|---|---|---|",
+        flush=True,
+    )
+    for module in with_wrappers(asked.after, changed):
+        for row in compared(asked.before.resolve(), asked.after.resolve(), module, asked.examples):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-FACTORIES = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "empty_strided")
+_FACTORIES = ("empty", "zeros", "ones", "full")
 # What infer_schema has no word for, in stubs of modes that never reach it. Source: the target's torch_guard.py.
 _PLAIN = (torch.Tensor, int, float, bool, str)
 # Source: the target's utility/dtypes.py; some are younger than the torch at hand may be.
@@ -43,6 +43,7 @@ class FakeJit:
     schemas: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     by_hand: frozenset[str] = frozenset()  # stubs of which nobody asks torch for a schema
+    answers: dict[str, Callable[..., Any]] = field(default_factory=dict)  # what is called for some stubs
 
     def compile_ops(self, module: str, fc_name: str | None = None, **options: Any) -> Callable[..., Any]:
         """The decorator. Raises ValueError where infer_schema would refuse the stub."""
@@ -57,6 +58,8 @@ class FakeJit:
             def call(*args: Any, **kwargs: Any) -> Any:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
+                if name in self.answers:
+                    return self.answers[name](*bound.args)
                 self.calls.append((name, dict(bound.arguments)))
                 return _neutral(signature.return_annotation)
 
@@ -171,27 +174,36 @@ def imported(root: Path, *modules: str, package: str = "aiter") -> Iterator[tupl
 
 @dataclass(frozen=True, order=True)
 class Made:
-    """A tensor that somebody allocates, as both sides tell of it; ``filled``: with something."""
+    """A tensor that somebody allocates, as both sides tell of it; ``fill``: with what, "" for nothing."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: str
     device: str
-    filled: bool
+    fill: str
+
+
+def fill_of(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """What a function of torch, called ``name`` with these arguments, fills its result with; None: it is no factory."""
+    kind = name.removeprefix("new_").removesuffix("_like").removesuffix("_strided")
+    if kind not in _FACTORIES:
+        return None
+    value = kwargs.get("fill_value", args[-1] if args else None)
+    return {"empty": "", "zeros": "0", "ones": "1"}.get(kind, f"{value}")
 
 
 class _Watch(TorchFunctionMode):
-    """Remembers which tensors come out of a factory, and whether it fills them."""
+    """Remembers which tensors come out of a factory, and what it fills them with."""
 
     def __init__(self) -> None:
-        self.filled: dict[int, bool] = {}
+        self.fills: dict[int, str] = {}
         self.kept: list[Any] = []  # so that no id is used twice
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        name = getattr(func, "__name__", "")
-        if name in FACTORIES and isinstance(out, torch.Tensor):
-            self.filled[id(out)] = not name.startswith("empty")
+        fill = fill_of(getattr(func, "__name__", ""), args, kwargs or {})
+        if fill is not None and isinstance(out, torch.Tensor):
+            self.fills[id(out)] = fill
             self.kept.append(out)
         return out
 
@@ -205,10 +217,12 @@ def called(jit: FakeJit, function: Callable[..., Any], *args: Any) -> tuple[Any,
     handed: dict[int, torch.Tensor] = {}
     for _, arguments in jit.calls:
         handed.update({id(v): v for v in arguments.values() if isinstance(v, torch.Tensor)})
-    made = [told(v, watch.filled[i]) for i, v in handed.items() if i in watch.filled]
+    made = [told(v, watch.fills[i]) for i, v in handed.items() if i in watch.fills]
     return result, sorted(made)
 
 
-def told(tensor: torch.Tensor, filled: bool) -> Made:
-    """A tensor as it is compared."""
-    return Made(tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype), tensor.device.type, filled)
+def told(tensor: torch.Tensor, fill: str = "") -> Made:
+    """A tensor as it is compared. Strides that lead to no other element are nobody's."""
+    sizes = tensor.shape if tensor.numel() else (0,) * tensor.dim()
+    strides = tuple(stride if size > 1 else 0 for size, stride in zip(sizes, tensor.stride(), strict=True))
+    return Made(tuple(tensor.shape), strides, str(tensor.dtype), str(tensor.device), fill)
