@@ -46,14 +46,15 @@ class Spec:
 
 @dataclass(frozen=True)
 class Called:
-    """The arguments of a call, tensors as what is to be made, and the device that is current."""
+    """The arguments of a call, tensors and tuples of them as what is to be made, and the device that is current."""
 
     arguments: tuple[Any, ...]
     device: int = 0
 
     def made(self, tensor: Maker) -> list[Any]:
         """The arguments, with tensors."""
-        return [one.made(tensor) if isinstance(one, Spec) else one for one in self.arguments]
+        lists = [[t.made(tensor) for t in one] if isinstance(one, tuple) else one for one in self.arguments]
+        return [one.made(tensor) if isinstance(one, Spec) else one for one in lists]
 
 
 def is_optional(annotation: str) -> bool:
@@ -92,7 +93,8 @@ class Space:
             dtype = self.dtypes.get(name, spec.dtype)
             more = max(0, self.ranks.get(name, 0) - len(spec.sizes))
             spec = replace(spec, dtype=dtype, sizes=(*spec.sizes, *(self.size(dice) for _ in range(more))))
-        plain = {
+        plain: dict[str, Any] = {
+            "list[torch.Tensor]": (spec, spec),
             "Tensor": spec,
             "dtype": dice.choice(DTYPES),
             "bool": dice.random() < 0.5,

@@ -162,9 +162,9 @@ def compared(checkouts: tuple[Path, Path]) -> dict[str, dict[str, Any]]:
     return compare(*checkouts, examples=150)
 
 
-def compare(before: Path, after: Path, examples: int) -> dict[str, dict[str, Any]]:
+def compare(before: Path, after: Path, examples: int, module: str = "module_example") -> dict[str, dict[str, Any]]:
     """What compare_ops says, by the name of the wrapper."""
-    command = [sys.executable, COMPARE, before, after, "module_example", "--examples", str(examples)]
+    command = [sys.executable, COMPARE, before, after, module, "--examples", str(examples)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr[-3000:]
     rows = map(json.loads, done.stdout.splitlines())
@@ -188,6 +188,21 @@ def test_a_wrong_wrapper_is_found(right: str, wrong: str, checkouts: tuple[Path,
     assert right in text
     (changed / "aiter/ops/ops.py").write_text(text.replace(right, wrong), "utf-8")
     assert [row for row in compare(before, changed, examples=40).values() if row["difference"]]
+
+
+@pytest.mark.corpus
+def test_a_wrapper_of_the_wheel_makes_and_gives_what_the_cpp_did(corpus: Path, tmp_path: Path) -> None:
+    options = MigrateOptions(paths=(), modules=("module_attention",), unsafe=True, jobs=1, assume_target=True)
+    changes = migrate(options, corpus, lambda stage, done, total: None).changes
+    python = {path: change.new for path, change in changes.items() if path.endswith(".py")}
+    shutil.copytree(corpus / "aiter/ops", tmp_path / "aiter/ops")
+    for path, data in python.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    rows = compare(corpus, tmp_path, examples=100, module="module_attention")
+    assert [(name, row["difference"]) for name, row in rows.items()] == [("pa_fwd_naive", "")]
+    assert rows["pa_fwd_naive"]["calls"] >= 100
+    assert rows["pa_fwd_naive"]["made"] == 1
 
 
 def test_raw_stubs_return_nothing(checkouts: tuple[Path, Path]) -> None:
