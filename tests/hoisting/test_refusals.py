@@ -93,6 +93,10 @@ ALLOCATIONS = [
     ("auto o = torch::empty({n}, x.options().requires_grad(true));", "requires_grad"),
     ("auto o = torch::empty({n}, torch::dtype(torch::kFloat).device(torch::kCUDA)); Guard g(where());", '"cuda"'),
     ("const at::hip::HIPGuard g(where()); auto o = torch::empty({n}, torch::kCUDA);", "device that a guard sets"),
+    (
+        "auto o = torch::empty({4}, torch::TensorOptions().device(torch::kCUDA, n));",
+        "the device index `n` may be negative",
+    ),
     ("auto o = torch::empty({n * 1.5}, x.options());", "no integer"),
     ("auto o = torch::empty_like(x.view({-1, n}));", "like is not one that Python has"),
     ("x.resize_({n}); auto o = torch::empty_like(x);", "is changed by `resize_`"),
@@ -108,6 +112,11 @@ def test_allocation(body: str, reason: str) -> None:
 def test_device_of_a_guard() -> None:
     body = "const at::hip::OptionalHIPGuard g(device_of(y)); auto o = torch::empty({n}, torch::kCUDA);"
     assert allocation(body) == "torch.empty((n,), device=y.device)"
+
+
+def test_device_of_an_index() -> None:
+    body = "auto o = torch::empty({n}, torch::TensorOptions().device(torch::kCUDA, 1));"
+    assert allocation(body) == 'torch.empty((n,), device=torch.device("cuda", 1))'
 
 
 def test_names_that_hide_builtins() -> None:

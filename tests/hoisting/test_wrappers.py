@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MINI = ROOT / "examples" / "mini-aiter"
 COMPARE = Path(__file__).with_name("compare_ops.py")
 LAUNCHERS = """\
+#include <ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h>
 template <typename... A> static void run(A&&...) {}
 constexpr int kBlock = 64;
 static inline int blocks(int n) { return (n + kBlock - 1) / kBlock; }
@@ -74,6 +75,14 @@ void quantize(torch::Tensor& x, torch::Tensor& out, int group)
     auto amax = torch::zeros({rows, (x.size(-1) + group - 1) / group, 1}, x.options().dtype(at::kFloat));
     run(out.data_ptr(), x.data_ptr(), amax.data_ptr());
 }
+void guarded(torch::Tensor& x, torch::Tensor& y)
+{
+    auto early = torch::zeros({x.size(0)}, torch::dtype(torch::kInt32).device(torch::kCUDA));
+    const at::hip::OptionalHIPGuardMasqueradingAsCUDA device_guard(device_of(y));
+    auto late = torch::empty({y.size(0), 3}, x.options().device(torch::kCUDA));
+    auto first = torch::full({2}, 7, torch::TensorOptions().device(torch::kCUDA, 0));
+    run(early.data_ptr(), late.data_ptr(), first.data_ptr(), x.data_ptr(), y.data_ptr());
+}
 """
 OPS = """\
 from __future__ import annotations
@@ -99,14 +108,20 @@ def attend(
 
 @compile_ops("module_example")
 def quantize(x: torch.Tensor, out: torch.Tensor, group: int) -> None: ...
+
+
+@compile_ops("module_example")
+def guarded(x: torch.Tensor, y: torch.Tensor) -> None: ...
 """.replace("from __future__ import annotations\n\n", "")
-NAMES = ("scale", "project", "attend", "quantize")
+NAMES = ("scale", "project", "attend", "quantize", "guarded")
 WRONG = [
     ("dtype=torch.float32", "dtype=torch.float16"),
     ("torch.zeros(", "torch.empty("),
     ("torch.ones(", "torch.zeros("),
     ("device=a.device", 'device="cuda"'),
     ("dtype=a.dtype", "dtype=b.dtype"),
+    ("device=y.device", 'device="cuda"'),
+    ("(2,), 7,", "(2,), 8,"),
     ("_truncated_quotient(x.shape[-1] + group - 1, group)", "x.shape[-1] // group"),
     (" + 64 - 1) // 64", ") // 64"),
     ("torch.empty_like(x)", "torch.empty(x.shape, dtype=x.dtype, device=x.device)"),

@@ -182,6 +182,8 @@ def device_from(arguments: Sequence[Term], offset: int) -> Device:
         index = arguments[1]
         if not isinstance(index, Scalar) or index.type.kind != "int":
             raise Refused("the device is not understood", offset)
+        if index.low < 0:  # -1 is the current device in C++, and an error in Python
+            raise Refused(f"the device index `{index.text.text}` may be negative", offset)
         return Device(call("torch.device", first.text.text, index.text.text), first.uses | index.uses | TORCH)
     return first
 

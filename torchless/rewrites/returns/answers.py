@@ -9,8 +9,8 @@ from torchless.rewrites.heads import function_name, split_arguments
 from torchless.rewrites.returns.falling_back import Fallback, only_returns
 from torchless.rewrites.returns.lifted import CannotLift, Expression, Lifted
 from torchless.rewrites.returns.model import Answer, New, Own, State, means_itself
-from torchless.rewrites.returns.passing_on import PLACE, PassedOn, calls_of, given, put, template_arguments
-from torchless.rewrites.returns.reading import Giver, Reading, Returning, Shape, elements, positions
+from torchless.rewrites.returns.passing_on import PassedOn, calls_of, given, put, template_arguments
+from torchless.rewrites.returns.reading import PLACE, Giver, Reading, Returning, Shape, elements, positions
 from torchless.rewrites.tensor_types import qualified_first
 from torchless.text.lexer import Kind
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torchless.hoisting.allocation import Source, Untranslatable, read_expression
 from torchless.hoisting.locals import Local, read_locals
 from torchless.rewrites.heads import split_arguments
-from torchless.rewrites.returns.reading import Giver, Reading, positions
+from torchless.rewrites.returns.reading import Giver, Reading, placeholders, positions
 from torchless.rewrites.scopes import BlockKind
 from torchless.rewrites.statements import statements
 from torchless.text.lexer import Kind
@@ -85,7 +85,7 @@ def _written(work: _Work, first: int, last: int, depth: int) -> str:
             out.append(_dimension(work, i, depth))
             skip_to = i + 3
             continue
-        names = {name: f"_arg{n}_" for name, n in positions(work.giver, tokens).items()}
+        names = placeholders(work.giver, tokens)
         value = read_expression(work.source, i, i, names)
         if not isinstance(value, Untranslatable) and value.text.isdigit():
             out.append(value.text)

@@ -15,7 +15,7 @@ from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.lifted import Expression
 from torchless.rewrites.returns.lifting import CODE, statement_of
-from torchless.rewrites.returns.reading import Giver, Reading, Shape, positions
+from torchless.rewrites.returns.reading import Giver, Reading, Shape, placeholders, positions
 from torchless.rewrites.scopes import Scopes
 from torchless.rewrites.statements import Statement, block_statements
 from torchless.rewrites.tensor_types import qualified_first
@@ -151,7 +151,7 @@ def _out_call(
 
 
 def _arguments(reading: Reading, giver: Giver, source: Callable[[], Source], opener: int) -> list[Expression] | None:
-    names = {name: f"_arg{i}_" for name, i in positions(giver, reading.view.tokens).items()}
+    names = placeholders(giver, reading.view.tokens)
     out = []
     own = positions(giver, reading.view.tokens)
     for first, last in split_arguments(reading.scopes, opener):

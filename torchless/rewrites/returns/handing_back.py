@@ -9,10 +9,9 @@ from torchless.project.model import PyOp
 from torchless.rewrites.returns.lifted import Added, Expression
 from torchless.rewrites.returns.model import Contract, Own
 from torchless.rewrites.returns.philox import OFFSET, SEED
-from torchless.rewrites.returns.reading import Shape
+from torchless.rewrites.returns.reading import PLACE, Shape
 from torchless.rewrites.wrappers import ADVANCES, NUMBER, NotSplit, Wrapping
 
-_PLACE = re.compile(r"\b_arg(\d+)_\b")
 _HOLDS = {  # of hoisting.terms.Assumption
     "float": "is a number that single precision holds",
     "finite": "is finite",
@@ -157,7 +156,7 @@ def _assumed(expressions: Iterable[Expression], own: Sequence[str]) -> tuple[str
     """What has to hold for Python's values to be those of C++, in the parameters of the Python function."""
     subjects: dict[str, list[str]] = {}
     for assumption in sorted({a for e in expressions for a in e.assumptions}):
-        subject = _PLACE.sub(lambda match: own[int(match.group(1))], assumption.expression)
+        subject = PLACE.sub(lambda match: own[int(match.group(1))], assumption.expression)
         held = subjects.setdefault(_HOLDS.get(assumption.type, f"fits {assumption.type}"), [])
         held += [subject] if subject not in held else []
     return tuple(
@@ -167,9 +166,9 @@ def _assumed(expressions: Iterable[Expression], own: Sequence[str]) -> tuple[str
 
 def _said(expression: Expression, own: Sequence[str]) -> str:
     """``expression`` in the parameters of the Python function. Raises NotSplit where one hides what it needs."""
-    used = {own[int(n)] for n in _PLACE.findall(expression.text)}
+    used = {own[int(n)] for n in PLACE.findall(expression.text)}
     hidden = used & expression.words
     if hidden:
         name = sorted(hidden)[0]
         raise NotSplit(f"its parameter {name} hides Python's {name}")
-    return _PLACE.sub(lambda match: own[int(match.group(1))], expression.text)
+    return PLACE.sub(lambda match: own[int(match.group(1))], expression.text)

@@ -22,7 +22,7 @@ from torchless.rewrites.returns.asking import CannotAsk, Query, ask, compared
 from torchless.rewrites.returns.atomics import updated_by
 from torchless.rewrites.returns.items import Item, items_of
 from torchless.rewrites.returns.lifted import Added, CannotLift, Expression, Fill, Lifted
-from torchless.rewrites.returns.reading import Giver, Reading, Shape, name_of, positions
+from torchless.rewrites.returns.reading import Giver, Reading, Shape, in_own_names, name_of, placeholders, positions
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import BlockKind, Scopes
 from torchless.rewrites.statements import Statement, block_statements, statements
@@ -104,7 +104,11 @@ _NOTHING = {"bool": "False", "float": "0.0", "double": "0.0"}
 
 
 def _names(work: _Work) -> dict[str, str]:
-    return {name: f"_arg{i}_" for name, i in positions(work.giver, work.scopes.tokens).items()}
+    return placeholders(work.giver, work.scopes.tokens)
+
+
+def _reason(work: _Work, found: Untranslatable) -> str:
+    return in_own_names(work.giver, work.scopes.tokens, found.reason)
 
 
 def _expression(found: Allocation | Translation) -> Expression:
@@ -121,7 +125,7 @@ def _read(work: _Work, site: int) -> tuple[Expression, int, int]:
     word = work.scopes.tokens[site].text.decode("latin-1")
     if isinstance(found, Untranslatable):
         line = work.reading.view.source.line_of(work.scopes.tokens[site].start)
-        raise CannotLift(f"Python cannot make what {word} makes in line {line}: {found.reason}")
+        raise CannotLift(f"Python cannot make what {word} makes in line {line}: {_reason(work, found)}")
     first = work.reading.view.index_at[found.start]
     last = next(i for i in range(site, len(work.scopes.tokens)) if work.scopes.tokens[i].end == found.end)
     return _expression(found), first, last
@@ -169,7 +173,7 @@ def _condition(work: _Work, site: int) -> Expression | None:
             return Expression(said)
     if isinstance(found, Untranslatable):
         line = work.reading.view.source.line_of(work.scopes.tokens[site].start)
-        raise CannotLift(f"Python cannot tell when line {line} allocates: {found.reason}")
+        raise CannotLift(f"Python cannot tell when line {line} allocates: {_reason(work, found)}")
     return None if found.text == "True" else _expression(found)
 
 

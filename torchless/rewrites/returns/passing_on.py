@@ -11,10 +11,8 @@ from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.lifted import Added, CannotLift, Expression
 from torchless.rewrites.returns.lifting import CODE
-from torchless.rewrites.returns.reading import Giver, Reading, positions
+from torchless.rewrites.returns.reading import PLACE, Giver, Reading, positions
 from torchless.text.lexer import Kind, match_angle
-
-PLACE = re.compile(r"\b_arg(\d+)_\b")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from torchless.rewrites.heads import parameters
 from torchless.rewrites.returns.asking import CannotAsk, Query, ask
 from torchless.rewrites.returns.lifted import CannotLift, Expression
 from torchless.rewrites.returns.lifting import statement_of
-from torchless.rewrites.returns.reading import Giver, Reading, name_of, positions
+from torchless.rewrites.returns.reading import Giver, Reading, in_own_names, name_of, placeholders
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import Block, BlockKind
 from torchless.rewrites.statements import Statement, block_statements
@@ -156,7 +156,7 @@ def _leaving(reading: Reading, giver: Giver, source: Source, call: int) -> Itera
     """The conditions of the ``if(...) { return; }`` that stand before the generator is asked."""
     tokens = reading.view.tokens
     assert giver.body is not None
-    names = {n: f"_arg{i}_" for n, i in positions(giver, tokens).items()}
+    names = placeholders(giver, tokens)
     # one that gives something is that of a lambda: a launcher returns nothing
     returns = {r.keyword for r in giver.returns if r.keyword < call and r.first > r.last}
     for statement in block_statements(reading.scopes, giver.body):
@@ -174,7 +174,8 @@ def _leaving(reading: Reading, giver: Giver, source: Source, call: int) -> Itera
         close = reading.scopes.pair[statement.condition]
         found = read_expression(source, statement.condition + 1, close - 1, names)
         if isinstance(found, Untranslatable):
-            raise CannotLift(f"when the function leaves before it asks the generator: {found.reason}")
+            why = in_own_names(giver, tokens, found.reason)
+            raise CannotLift(f"when the function leaves before it asks the generator: {why}")
         yield Expression(found.text, found.helpers, found.imports, found.builtins, found.assumptions)
 
 

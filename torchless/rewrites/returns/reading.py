@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -215,3 +216,17 @@ def name_of(giver: Giver, tokens: Sequence[Token], position: int) -> str:
 def positions(giver: Giver, tokens: Sequence[Token]) -> Mapping[str, int]:
     """Parameter name -> its position."""
     return {name_of(giver, tokens, i): i for i in range(len(giver.parameters)) if giver.parameters[i].name >= 0}
+
+
+PLACE = re.compile(r"\b_arg(\d+)_\b")
+"""What stands in Python for the parameter at a position, until it is known what Python calls it."""
+
+
+def placeholders(giver: Giver, tokens: Sequence[Token]) -> dict[str, str]:
+    """Parameter name -> what stands for it."""
+    return {name: f"_arg{i}_" for name, i in positions(giver, tokens).items()}
+
+
+def in_own_names(giver: Giver, tokens: Sequence[Token], text: str) -> str:
+    """``text`` with the parameters' names in C++ in the place of what stands for them."""
+    return PLACE.sub(lambda found: name_of(giver, tokens, int(found[1])) or found[0], text)
