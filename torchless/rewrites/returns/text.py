@@ -118,5 +118,8 @@ def _if_unused(
         return None
     if not all(any(e.start <= use < e.end for e in edits) for use in uses):
         return None
+    name = tokens[local.name].text
+    if any(token.directive == "define" and token.text == name for token in tokens):  # a macro may put it anywhere
+        return None
     start, end = only_lines(reading.view, statement.first, statement.last)
     return Edit(reading.view.source.path, start, end, b"", code)
