@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ from torchless.verify.trace.library import build_library, build_runtime
 from torchless.verify.trace.model import Side, TraceError, TraceOptions, TreeText
 from torchless.verify.trace.python_calls import SCRIPT
 
+_SECONDS = 5.0
+"""CPU seconds that a call may take."""
 _NOT_BUILT = "torchless: not built"
 _INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "bool"})
 
@@ -180,6 +183,7 @@ def _serve(module: Any, gpu: Any, pipe: Any) -> None:
             name, asked = pipe.recv()
         except EOFError:
             return
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)  # ends the process
         gpu.begin(0, name, asked.device, False)  # takes back the memory of the last call
 
         def tensor(sizes: Sequence[int], dtype: torch.dtype, device: int) -> torch.Tensor:
