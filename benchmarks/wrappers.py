@@ -66,12 +66,14 @@ def printed(root: Path, module: str, folder: Path) -> None:
                 (folder / place).write_text(text)
 
 
-def with_wrappers(root: Path, paths: Sequence[str]) -> list[str]:
-    """The modules of which one of the op files ``paths`` has a public function in front of a private stub."""
+def with_wrappers(before: Path, after: Path, paths: Sequence[str]) -> list[str]:
+    """The modules of which one of the op files ``paths`` has a new private stub, which has a function in front."""
     found: dict[str, None] = {}
     for path in paths:
-        for op in ops_of(parse_python(path, (root / path).read_bytes()))[0]:
-            if op.develop and op.function.startswith("_"):
+        old, new = (ops_of(parse_python(path, (root / path).read_bytes()))[0] for root in (before, after))
+        known = {op.function for op in old}
+        for op in new:
+            if op.develop and op.function.startswith("_") and op.function not in known:
                 found[op.module] = None
     return list(found)
 
@@ -118,7 +120,7 @@ def main() -> None:
         "\n| wrapper | calls | makes | spare | stopped | refused | as the C++ |\n|---|---|---|---|---|---|---|",
         flush=True,
     )
-    for module in with_wrappers(asked.after, changed):
+    for module in with_wrappers(asked.before, asked.after, changed):
         for row in compared(asked.before.resolve(), asked.after.resolve(), module, asked.examples):
             print(row, flush=True)
 
