@@ -1,6 +1,6 @@
 """Wrappers that a migration wrote, beside the C++ that they come from: the same tensors, on the same devices?
 
-    python compare_ops.py BEFORE AFTER MODULE [--examples N] [--printed FOLDER]
+    python compare_ops.py BEFORE AFTER MODULE [--examples N] [--printed FOLDER] [--with INSTANCE...]
 
 BEFORE and AFTER are two versions of a checkout. Every Python function of MODULE that stands in front of a private stub
 in AFTER is called with random meta tensors (hypothesis) that say they are on one of two devices, and so is the C++
@@ -31,7 +31,7 @@ from typing import Any
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from original_ops import Original, build, imported_as, loaded, results, runtime, tensors_of
+from original_ops import NOT_BUILT, Original, build, imported_as, loaded, results, runtime, tensors_of
 from random_calls import Called, Space, is_optional, like, search
 from torch._subclasses.fake_tensor import FakeTensorMode
 from wrapper_harness import FakeJit, Made, called, imported
@@ -97,9 +97,13 @@ def _fake(sizes: Sequence[int], dtype: torch.dtype, device: int) -> torch.Tensor
 def compare(
     wrapper: Wrapper, original: Original, jit: FakeJit, function: Callable[..., Any], space: Space, examples: int
 ) -> dict[str, Any]:
-    """What random calls of one function say: how many, why the C++ refused others, the first difference or ""."""
+    """What random calls of one function say: how many, why the C++ refused others, the first difference or "".
+
+    ``absent`` in it are the instances in which most calls stopped.
+    """
     counts: Counter[str] = Counter()
     refusals: Counter[str] = Counter()
+    absent: Counter[str] = Counter()
 
     def run(asked: Called) -> str:
         """Why the C++ refuses the call. Raises AssertionError for a difference."""
@@ -109,6 +113,8 @@ def compare(
             return before.refused
         counts["calls"] += 1
         counts["stopped"] += before.stopped
+        if before.refused.startswith(NOT_BUILT):
+            absent[before.refused.removeprefix(NOT_BUILT)] += 1
         mode = FakeTensorMode()
         mode.cache_enabled = False  # it forgets that another device may be current
         with mode:
@@ -137,7 +143,8 @@ def compare(
             _many(run, like(went_through, [is_optional(annotation) for _, annotation in space.parameters]), examples)
     except Exception as error:
         difference = f"{type(error).__name__}: {error}"
-    return {"function": f"{wrapper.file}.{wrapper.name}", **counts, "refused": dict(refusals), "difference": difference}
+    told = {"refused": dict(refusals), "absent": [name for name, _ in absent.most_common(_SOURCES)]}
+    return {"function": f"{wrapper.file}.{wrapper.name}", **counts, **told, "difference": difference}
 
 
 def _many(run: Callable[[Called], object], asked: st.SearchStrategy[Called], examples: int) -> None:
@@ -179,12 +186,16 @@ def _with_one_less(jit: FakeJit, function: Callable[..., Any], arguments: Sequen
                 yield called(jit, function, *less)[1]
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    """The files below ``folder``, by their paths in it, and of the sources among them a few."""
+def files(folder: Path, wanted: Sequence[str]) -> dict[str, bytes]:
+    """The files below ``folder``, by their paths in it, and of the sources among them a few.
+
+    Those whose names begin with one that is ``wanted`` are among the few.
+    """
     found = sorted(p for p in folder.rglob("*") if p.is_file())
     sources = [path for path in found if path.suffix in (".cu", ".cpp")]
-    left_out = set(sources).difference(sources[:: max(1, len(sources) // _SOURCES)])
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path not in left_out}
+    few = {path for path in sources if path.name.startswith(tuple(wanted))} if wanted else set()
+    few.update(sources[:: max(1, len(sources) // _SOURCES)])
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path not in {*sources} - few}
 
 
 def rows(before: Path, after: Path, name: str, printed: Mapping[str, bytes], examples: int) -> Iterator[dict[str, Any]]:
@@ -216,10 +227,15 @@ def main() -> None:
     parser.add_argument("module")
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--printed", type=Path, help="folder with what the module's generators print before")
+    parser.add_argument("--with", dest="wanted", nargs="*", default=(), help="instances of which no source is left out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    printed = {f"{_PRINTED}/{path}": data for path, data in files(asked.printed).items()} if asked.printed else {}
+    printed = (
+        {f"{_PRINTED}/{path}": data for path, data in files(asked.printed, asked.wanted).items()}
+        if asked.printed
+        else {}
+    )
     for row in rows(asked.before.resolve(), asked.after.resolve(), asked.module, printed, asked.examples):
         print(json.dumps(row), flush=True)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,7 +33,8 @@ from torchless.verify.trace.python_calls import SCRIPT
 
 _SECONDS = 5.0
 """CPU seconds that a call may take."""
-_NOT_BUILT = "torchless: not built"
+NOT_BUILT = "torchless: not built: "
+"""What a call says that ends in an instance which was left out, before the name of that."""
 _INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "bool"})
 
 
@@ -124,7 +126,7 @@ def _does_nothing(symbols: Sequence[str]) -> str:
         taken = [part.strip() for part in name.rpartition("(")[2].rstrip(")").split(",")]
         body = "return 0;"
         if name.startswith("at::Tensor "):
-            body = f'throw std::runtime_error("{_NOT_BUILT}");'
+            body = f'throw std::runtime_error("{NOT_BUILT}{re.split("[<(]", name.removeprefix("at::Tensor "))[0]}");'
         elif "IsSupportedArgument(" in name:
             body = "return 1;"
         elif symbol.startswith(("_ZTV", "_ZTI", "_ZTT", "_ZTS")):
@@ -213,7 +215,7 @@ def _call(function: Any, arguments: Sequence[Any], absent: Any) -> Outcome:
             given = results(function(*arguments), arguments)
     except Exception as error:
         refused = (str(error).splitlines() or [type(error).__name__])[0]
-        a_check = isinstance(error, (RuntimeError, IndexError)) and refused != _NOT_BUILT
+        a_check = isinstance(error, (RuntimeError, IndexError)) and not refused.startswith(NOT_BUILT)
         stopped = bool(absent.value) and not a_check
     return Outcome(given, tuple(sorted(told(*one) for one in made)), refused, stopped)
 
