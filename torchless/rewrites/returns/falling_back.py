@@ -15,7 +15,7 @@ from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.lifted import Expression
 from torchless.rewrites.returns.lifting import CODE, statement_of
-from torchless.rewrites.returns.reading import Giver, Reading, Shape, placeholders, positions
+from torchless.rewrites.returns.reading import Giver, Reading, Shape, placeholder, placeholders, positions
 from torchless.rewrites.scopes import Scopes
 from torchless.rewrites.statements import Statement, block_statements
 from torchless.rewrites.tensor_types import qualified_first
@@ -157,7 +157,7 @@ def _arguments(reading: Reading, giver: Giver, source: Callable[[], Source], ope
     for first, last in split_arguments(reading.scopes, opener):
         position = own.get(reading.view.tokens[first].text.decode("latin-1"), -1) if first == last else -1
         if position >= 0 and giver.tensors[position] == "tensor" and not _is_set(reading, giver, first):
-            out.append(Expression(f"_arg{position}_"))
+            out.append(Expression(placeholder(position)))
             continue
         found = read_expression(source(), first, last, names)
         if isinstance(found, Untranslatable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torchless.rewrites.returns.reading import Giver, Reading, positions
+from torchless.rewrites.returns.reading import Giver, Reading, placeholder, positions
 from torchless.text.lexer import Kind
 
 _NUMBERS = {
@@ -53,5 +53,5 @@ def items_of(reading: Reading, giver: Giver) -> Iterator[Item]:
             continue
         close = pair.get(at + 5, -1)
         if close == at + 6 and spelled[3] in _NUMBERS:
-            place = f"_arg{own[name]}_"
+            place = placeholder(own[name])
             yield Item(own[name], i, close, spelled[3].decode(), _NUMBERS[spelled[3]].format(place))

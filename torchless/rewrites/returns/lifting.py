@@ -22,7 +22,16 @@ from torchless.rewrites.returns.asking import CannotAsk, Query, ask, compared
 from torchless.rewrites.returns.atomics import updated_by
 from torchless.rewrites.returns.items import Item, items_of
 from torchless.rewrites.returns.lifted import Added, CannotLift, Expression, Fill, Lifted
-from torchless.rewrites.returns.reading import Giver, Reading, Shape, in_own_names, name_of, placeholders, positions
+from torchless.rewrites.returns.reading import (
+    Giver,
+    Reading,
+    Shape,
+    in_own_names,
+    name_of,
+    placeholder,
+    placeholders,
+    positions,
+)
 from torchless.rewrites.returns.text import only_lines
 from torchless.rewrites.scopes import BlockKind, Scopes
 from torchless.rewrites.statements import Statement, block_statements, statements
@@ -284,7 +293,7 @@ def _alternative(work: _Work, local: str, site: int, value: Expression, opener: 
 
 def _fill(work: _Work, position: int, value: Expression, site: int) -> None:
     condition = _condition(work, site)
-    name = f"_arg{position}_"
+    name = placeholder(position)
     if condition is None or condition.text != f"{name} is None":
         raise CannotLift("what an optional parameter is replaced by depends on more than its absence")
     if position in work.fills and work.fills[position] != value:

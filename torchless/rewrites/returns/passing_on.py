@@ -11,7 +11,7 @@ from torchless.model import Edit
 from torchless.rewrites.heads import split_arguments
 from torchless.rewrites.returns.lifted import Added, CannotLift, Expression
 from torchless.rewrites.returns.lifting import CODE
-from torchless.rewrites.returns.reading import PLACE, Giver, Reading, positions
+from torchless.rewrites.returns.reading import PLACE, Giver, Reading, placeholder, positions
 from torchless.text.lexer import Kind, match_angle
 
 
@@ -100,7 +100,7 @@ def put(expression: Expression, positions_here: Sequence[int]) -> Expression:
         here = positions_here[position] if position < len(positions_here) else -1
         if here < 0:
             raise CannotLift("what it allocates depends on what is computed before the call")
-        return f"_arg{here}_"
+        return placeholder(here)
 
     texts = [replace(a, expression=PLACE.sub(place, a.expression)) for a in expression.assumptions]
     return replace(expression, text=PLACE.sub(place, expression.text), assumptions=tuple(texts))

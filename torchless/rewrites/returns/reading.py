@@ -222,9 +222,14 @@ PLACE = re.compile(r"\b_arg(\d+)_\b")
 """What stands in Python for the parameter at a position, until it is known what Python calls it."""
 
 
+def placeholder(position: int) -> str:
+    """What stands for the parameter at ``position``."""
+    return f"_arg{position}_"
+
+
 def placeholders(giver: Giver, tokens: Sequence[Token]) -> dict[str, str]:
     """Parameter name -> what stands for it."""
-    return {name: f"_arg{i}_" for name, i in positions(giver, tokens).items()}
+    return {name: placeholder(i) for name, i in positions(giver, tokens).items()}
 
 
 def in_own_names(giver: Giver, tokens: Sequence[Token], text: str) -> str:
