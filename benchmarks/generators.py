@@ -70,6 +70,20 @@ def commands(root: Path, config: Path) -> Iterator[tuple[str, str]]:
                 print(f"{module}: {text} is not read here ({error})", file=sys.stderr)
 
 
+def without_rocm(scratch: Path, arch: str) -> dict[str, str]:
+    """An environment in which generators run without ROCm, for ``arch``; what stands in for it is in ``scratch``."""
+    tool = scratch / "hipconfig"
+    tool.write_text(HIPCONFIG)
+    tool.chmod(0o755)
+    return {
+        **os.environ,
+        "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}",
+        "GPU_ARCHS": arch,
+        "CU_NUM": "304" if arch == "gfx942" else "256",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
 def printed(command: str, python: str, environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """(text of each file that the command prints, by its path in the output folder; why it failed)."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -190,16 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"| module | {' | '.join(head)} |\n|{'---|' * (len(head) + 1)}")
     roots = [options.before.resolve(), options.after.resolve()]
     with tempfile.TemporaryDirectory() as scratch:
-        tool = Path(scratch, "hipconfig")
-        tool.write_text(HIPCONFIG)
-        tool.chmod(0o755)
-        environment = {
-            **os.environ,
-            "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}",
-            "GPU_ARCHS": options.arch,
-            "CU_NUM": "304" if options.arch == "gfx942" else "256",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        environment = without_rocm(Path(scratch), options.arch)
         listed = [dict_of(root) for root in roots]
         for name in listed[0]:
             if wanted and not any(word in name for word in wanted):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -51,11 +50,7 @@ def imports(root: Path, path: str) -> str:
 
 def printed(root: Path, module: str, folder: Path) -> None:
     """Run the generators of ``module``, and leave in ``folder`` what they print. Raises SystemExit when one fails."""
-    tool = folder.with_name("hipconfig")
-    tool.write_text(generators.HIPCONFIG)
-    tool.chmod(0o755)
-    path = f"{folder.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "GPU_ARCHS": "gfx950", "CU_NUM": "256", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = generators.without_rocm(folder.parent, "gfx950")
     for name, command in generators.dict_of(root).items():
         if f"module_{name.rstrip('+')}" == module:
             files, why = generators.printed(command, sys.executable, environment)

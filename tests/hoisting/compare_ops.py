@@ -51,11 +51,10 @@ _TRIES = 20000
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A Python function of an op file (dotted, in the package) and the bound function of ``module`` behind it."""
+    """A Python function of an op file (dotted, in the package) and the bound function behind it."""
 
     file: str
     name: str
-    module: str
     bound: str
 
 
@@ -71,7 +70,7 @@ def wrappers(root: Path, module: str) -> Iterator[Wrapper]:
         public = {node.name for node in file.tree.body if hasattr(node, "name")}
         for op in ops:
             if op.module == module and op.function.startswith("_") and op.function[1:] in public:
-                yield Wrapper(name.removesuffix(".py").replace("/", "."), op.function[1:], module, op.fc_name)
+                yield Wrapper(name.removesuffix(".py").replace("/", "."), op.function[1:], op.fc_name)
 
 
 def space_of(function: Callable[..., Any], name: str, texts: Sequence[bytes], tables: Sequence[bytes]) -> Space:
@@ -119,10 +118,10 @@ def compare(
         mode.cache_enabled = False  # it forgets that another device may be current
         with mode:
             torch.cuda.set_device(asked.device)
-            arguments = asked.made(
-                lambda sizes, dtype, device: torch.empty(sizes, dtype=dtype, device=f"cuda:{device}")
-            )
+            arguments = asked.made(_fake)
             result, made = called(jit, function, *arguments)
+            assert [name for name, _ in jit.calls] == [wrapper.bound], f"calls {[name for name, _ in jit.calls]}"
+            seen = {id(value) for _, values in jit.calls for value in values.values()}.union(map(id, arguments))
             wanted = list(before.made)
             if made != wanted and any(one == wanted for one in _with_one_less(jit, function, arguments)):
                 counts["spare"] += 1
@@ -130,7 +129,6 @@ def compare(
             counts["made"] = max(counts["made"], len(made))
             assert made == wanted, f"makes {made} where the C++ makes {wanted}"
             given_back = results(result, arguments)
-            seen = {id(value) for _, values in jit.calls for value in values.values()}.union(map(id, arguments))
             assert all(id(one) in seen for one in tensors_of(result)), "gives a tensor that C++ has not seen"
             assert before.stopped or given_back == before.results, f"gives {given_back}, the C++ {before.results}"
         return ""

@@ -99,7 +99,7 @@ class Space:
             "dtype": dice.choice(DTYPES),
             "bool": dice.random() < 0.5,
             "int": number,
-            "float": dice.choice((1.0, 1e-5)),
+            "float": dice.choice((1.0, 1e-5, 0.0)),
             "str": "",
         }
         return next(made for kind, made in plain.items() if kind in annotation)
@@ -168,7 +168,7 @@ def search(space: Space, refusal: Callable[[Called], str], name: str, rounds: in
 
 @st.composite
 def like(draw: st.DrawFn, those: Sequence[Called], optional: Sequence[bool]) -> Called:
-    """A call like one of ``those``: numbers that were the same are the same again; devices and strides are others.
+    """A call like one of ``those``: numbers that were the same are the same again; devices, strides, a dtype change.
 
     ``optional``: which arguments may be left out.
     """
@@ -183,6 +183,9 @@ def like(draw: st.DrawFn, those: Sequence[Called], optional: Sequence[bool]) -> 
     if values and draw(st.integers(0, 3)) == 0:  # one of them elsewhere
         i = draw(st.integers(0, len(values) - 1))
         values[i] = replace(values[i], device=1 - device) if isinstance(values[i], Spec) else values[i]
+    if values and draw(st.integers(0, 3)) == 0:  # one of them of another dtype
+        i, dtype = draw(st.integers(0, len(values) - 1)), draw(st.sampled_from(DTYPES))
+        values[i] = replace(values[i], dtype=dtype) if isinstance(values[i], Spec) else values[i]
     values = [None if may and draw(st.integers(0, 2)) == 0 else v for v, may in zip(values, optional, strict=True)]
     return Called(tuple(values), draw(st.integers(0, DEVICES - 1)))
 
